@@ -1,0 +1,1 @@
+"""The grader of attention-lab. Importing it imports neither NumPy nor JAX."""

@@ -1,0 +1,114 @@
+"""What a grading says: outcomes, checks, exercises, the report, and their JSON (schema 1)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+SCHEMA = 1
+
+
+class Outcome(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_STARTED = "not_started"
+    NOT_GRADED = "not_graded"
+    GRADER_ERROR = "grader_error"
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One graded thing.
+
+    `detail` says what was asked, what came and where, or why it was not graded; `diagnosis` names a
+    known mistake ("" where none fits); `next_step` is what to do now. `simulated` marks answers from a double.
+    """
+
+    id: str
+    outcome: Outcome
+    points: int
+    detail: str = ""
+    diagnosis: str = ""
+    next_step: str = ""
+    simulated: bool = False
+
+    @property
+    def earned(self) -> int:
+        return self.points if self.outcome is Outcome.PASSED else 0
+
+    @property
+    def waiting(self) -> int:
+        return self.points if self.outcome in (Outcome.NOT_GRADED, Outcome.GRADER_ERROR) else 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "outcome": str(self.outcome), "earned": self.earned}
+
+
+@dataclass(frozen=True)
+class ExerciseResult:
+    """The checks of one exercise; `output` is what the learner's code printed, capped and cleaned."""
+
+    name: str
+    checks: tuple[CheckResult, ...]
+    output: str = ""
+
+    @property
+    def earned(self) -> int:
+        return sum(check.earned for check in self.checks)
+
+    @property
+    def possible(self) -> int:
+        return sum(check.points for check in self.checks)
+
+    @property
+    def waiting(self) -> int:
+        return sum(check.waiting for check in self.checks)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "earned": self.earned,
+            "possible": self.possible,
+            "waiting": self.waiting,
+            "checks": [check.to_json() for check in self.checks],
+            "output": self.output,
+        }
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where, when and from what a report came; `seed` (hex) lets a grade be replayed."""
+
+    versions: dict[str, str]
+    device: str
+    seed: str
+    replay: bool
+    sandbox: str
+    sha256: dict[str, str]
+    started: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Report:
+    exercises: tuple[ExerciseResult, ...]
+    provenance: Provenance
+    schema: int = field(default=SCHEMA)
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(check.outcome is outcome for exercise in self.exercises for check in exercise.checks)
+
+    @property
+    def exit_code(self) -> int:
+        """0 all that can be graded here passed; 1 something failed or is not started; 3 our own fault."""
+        if self.count(Outcome.GRADER_ERROR):
+            return 3
+        return 1 if self.count(Outcome.FAILED) or self.count(Outcome.NOT_STARTED) else 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "schema": self.schema,
+            "exercises": [exercise.to_json() for exercise in self.exercises],
+            "provenance": asdict(self.provenance),
+        }
