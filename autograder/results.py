@@ -22,7 +22,8 @@ class CheckResult:
     """One graded thing.
 
     `detail` says what was asked, what came and where, or why it was not graded; `diagnosis` names a
-    known mistake ("" where none fits); `next_step` is what to do now. `simulated` marks answers from a double.
+    known mistake ("" where none fits); `next_step` is what to do now.
+    `simulated` marks answers from a double.
     """
 
     id: str
