@@ -1,0 +1,130 @@
+"""Hidden inputs: queries, keys and values from distributions that each catch a shortcut.
+
+A shortcut is right on some inputs. Standard-normal ones alone pass scores clipped to ±30, no maximum
+subtracted, one maximum for all rows, and the plain mean of V.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from autograder.arrays import DTYPES, Array, Spec
+
+Draw = tuple[Array, Array, Array]
+Change = Callable[[np.random.Generator, Array, Array, Array], Draw]
+
+
+def draw(rng: np.random.Generator, query: Spec, key: Spec, value: Spec, distribution: str) -> Draw:
+    """Query, key, value of these specs ((B, T, N, H), twice (B, S, K, H)) from a named distribution.
+
+    Drawn in float64, rounded to each spec's dtype. KeyError for a name that is not in `CHANGES`.
+    """
+    change = CHANGES[distribution]
+    start = (rng.standard_normal(spec.shape) for spec in (query, key, value))
+    made = change(rng, *start)
+    q, k, v = (x.astype(DTYPES[spec.dtype]) for x, spec in zip(made, (query, key, value), strict=True))
+    return q, k, v
+
+
+def _normal(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
+    return q, k, v
+
+
+def _large(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
+    """Scores with a standard deviation of 9 to 900. Catches clipped scores and exp() without a maximum.
+
+    In float32 the upper half of the range is beyond `tolerance.usable`: the caller draws again.
+    """
+    root = math.sqrt(_log_uniform(rng, 9, 900))
+    return q * root, k * root, v
+
+
+def _flat(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
+    """Scores that hardly differ. Catches the plain mean of V where scores are small."""
+    return q * _log_uniform(rng, 3e-3, 0.3), k, v
+
+
+def _constant(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
+    """All keys alike: rows of equal scores. Catches argmax in place of softmax."""
+    return q, np.broadcast_to(k[:, :1], k.shape), v
+
+
+def _near_ties(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
+    """Keys in pairs that nearly agree, scores five times as wide. Catches taking the best key alone."""
+    twins = np.repeat(k[:, ::2], 2, axis=1)[:, : k.shape[1]]
+    return q * 5, twins + 0.01 * k, v
+
+
+def _needle(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
+    """The first key has about half of every row's weight. Catches dropping keys that are far away."""
+    return *_lift(q, k, 0, math.log(k.shape[1]) + rng.uniform(0, 2)), v
+
+
+def _dominant(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
+    """One key, anywhere, has nearly all the weight. Catches spreading weight where there is none."""
+    return *_lift(q, k, int(rng.integers(k.shape[1])), rng.uniform(12, 25)), v
+
+
+def _shifted(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
+    """All scores of a row far up or far down. Catches exp() without the row's own maximum."""
+    q, k = _lift(q, k, slice(None), rng.uniform(120, 250))
+    up = rng.integers(2, size=q.shape[:3]).astype(bool)
+    up.flat[0] = True
+    q[..., 0] *= np.where(up, 1.0, -1.0)
+    return q, k, v
+
+
+def _mixed_heads(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
+    """Heads and positions on scales of their own. Catches one scale, or one maximum, for all."""
+    heads = rng.permutation(np.geomspace(0.1, 30, q.shape[2]))[:, None]
+    places = rng.permutation(np.geomspace(0.5, 2, q.shape[1]))[:, None, None]
+    values = rng.permutation(np.geomspace(0.1, 10, v.shape[1]))[:, None, None]
+    return q * heads * places, k, v * values
+
+
+def _outlier_v(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
+    """A value hundreds of times the others, its weight as much smaller. Catches dropping small weights."""
+    factor, at = _log_uniform(rng, 100, 1000), int(rng.integers(k.shape[1]))
+    q, k = _lift(q, k, at, 0.5 * math.log(k.shape[1]) - math.log(factor))
+    v[:, at] *= factor
+    return q, k, v
+
+
+CHANGES: dict[str, Change] = {
+    "normal": _normal,
+    "large": _large,
+    "flat": _flat,
+    "constant": _constant,
+    "near_ties": _near_ties,
+    "needle": _needle,
+    "dominant": _dominant,
+    "shifted": _shifted,
+    "mixed_heads": _mixed_heads,
+    "outlier_v": _outlier_v,
+}
+
+# Scores that are rounded to half precision anywhere err, on large and shifted inputs, by more than any
+# useful limit; what these two catch is caught in float32.
+_HALF = tuple(name for name in CHANGES if name not in ("large", "shifted"))
+
+DISTRIBUTIONS: dict[str, tuple[str, ...]] = {"float32": tuple(CHANGES), "float16": _HALF, "bfloat16": _HALF}
+"""By dtype, the distributions that prove something in it."""
+
+
+def _lift(q: Array, k: Array, at: int | slice, bonus: float) -> tuple[Array, Array]:
+    """Copies of q and k in which every query scores `bonus` higher with the keys `at` than it would.
+
+    Feature 0 carries the bonus, the same for every query, and nothing else.
+    """
+    q, k = q.copy(), k.copy()
+    size = math.sqrt(abs(bonus) * math.sqrt(q.shape[3]))
+    q[..., 0], k[..., 0] = size, 0.0
+    k[:, at, :, 0] = math.copysign(size, bonus)
+    return q, k
+
+
+def _log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
+    return float(np.exp(rng.uniform(math.log(low), math.log(high))))
