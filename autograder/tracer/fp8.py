@@ -1,0 +1,98 @@
+"""What exercise 5 is asked about: devices without a GPU, and Flax modules that feel the double's autocast."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import flax.linen as nn
+import flax.traverse_util
+import jax
+import jax.numpy as jnp
+from flax.core import meta
+
+from autograder.tracer import te_double
+from autograder.tracer.faults import WrongValue
+
+
+def device(attributes: dict[str, Any]) -> Any:
+    """An object with exactly these attributes, as a JAX device has them."""
+    return types.SimpleNamespace(**attributes)
+
+
+def field(answer: Any, name: str) -> Any:
+    """An attribute of a returned object; WrongValue where it has none."""
+    try:
+        return getattr(answer, name)
+    except AttributeError:
+        kind = "None" if answer is None else f"a {type(answer).__name__}"
+        raise WrongValue(f"it returned {kind}, which has no attribute {name!r}") from None
+
+
+class Projection(nn.Module):
+    """x @ w, with `w` shifted at init and the product multiplied at apply inside an autocast."""
+
+    features: int
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        recipe = te_double.active()
+
+        def initial(key: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+            return jax.random.uniform(key, shape) + (recipe.shift if recipe else 0.0)
+
+        w = self.param("w", initial, (x.shape[-1], self.features))
+        return x @ w * (recipe.gain if recipe else 1.0)
+
+
+class Mixer(nn.Module):
+    """Two inputs, two projections, and a collection of its own beside the parameters."""
+
+    features: int
+
+    @nn.compact
+    def __call__(self, x: jax.Array, y: jax.Array) -> jax.Array:
+        recipe = te_double.active()
+        scale = self.variable("metas", "scale", lambda: jnp.float32(recipe.shift if recipe else 1.0))
+        return Projection(self.features)(x) + scale.value * Projection(self.features)(y)
+
+
+class Stateless(nn.Module):
+    """No variables at all: init gives an empty collection."""
+
+    features: int
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        recipe = te_double.active()
+        return jnp.tanh(x) * (recipe.gain if recipe else 1.0)
+
+
+MODULES: dict[str, type[nn.Module]] = {"projection": Projection, "mixer": Mixer, "stateless": Stateless}
+
+
+def program(
+    module: types.ModuleType, learner: Callable[..., Any], step: dict[str, Any], paths: dict[str, Any]
+) -> Callable[..., Any]:
+    """From a raw key and the inputs to the output and the variables' leaves, in the order of `paths`."""
+    ours = MODULES[step["module"]](step["features"])
+    support_type = getattr(module, "Support", types.SimpleNamespace)
+    reason = None if step["ok"] else "no FP8 here"
+    recipe = te_double.Recipe(step["shift"], step["gain"])
+
+    def run(key: jax.Array, *inputs: jax.Array) -> Any:
+        result = learner(ours, key, inputs, support=support_type(ok=step["ok"], reason=reason), recipe=recipe)
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            raise WrongValue(f"it returned a {type(result).__name__}; expected the pair (output, variables)")
+        output, variables = result
+        if not isinstance(output, jax.Array):
+            raise WrongValue(f"the output is a {type(output).__name__}; expected an array")
+        try:
+            leaves = flax.traverse_util.flatten_dict(meta.unbox(dict(variables)), sep="/")
+        except Exception:
+            raise WrongValue("the variables are not what module.init returned") from None
+        paths["paths"] = sorted(leaves)
+        return (output, *(leaves[path] for path in sorted(leaves)))
+
+    return run

@@ -1,0 +1,148 @@
+"""The kinds of step: each takes the module, the step and its arrays, and gives an answer and an artifact."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import export
+
+from autograder.arrays import DTYPES, Array, Spec
+from autograder.tracer import doubles, fp8
+from autograder.tracer.blackbox import BlackBox
+from autograder.tracer.faults import WrongValue
+from autograder.tracer.plain import plain
+from autograder.wire import Header
+
+Answer = tuple[Header, bytes]
+Step = dict[str, Any]
+Program = Callable[..., Any]
+CUDNN_CALLS = ("__cudnn$fmhaSoftmax", "__cudnn$fmhaSoftmaxBackward")
+
+
+def trace(module: types.ModuleType, step: Step, arrays: list[Array]) -> Answer:
+    """Export a function for the shapes in `args`; with `gradient`, its vector-Jacobian product."""
+    labels: Header = {}
+    program = _program(function(module, step["function"]), step, labels)
+    specs = [Spec.from_json(spec) for spec in step["args"]]
+    if step.get("gradient"):
+        program = _pullback(program)
+    return _export(program, specs, labels)
+
+
+def raises(module: types.ModuleType, step: Step, arrays: list[Array]) -> Answer:
+    """Trace a function with shapes that do not fit; an answer here means that it did not raise."""
+    program = _program(function(module, step["function"]), step, {})
+    structs = [_struct(Spec.from_json(spec)) for spec in step["args"]]
+    out = jax.eval_shape(program, *structs)
+    return {"returned": _spec(out)}, b""
+
+
+def call(module: types.ModuleType, step: Step, arrays: list[Array]) -> Answer:
+    """Call a function with plain values, or with concrete arrays where the step carries some."""
+    given = [jnp.asarray(array) for array in arrays]
+    values = [_argument(value) for value in step.get("values", [])]
+    result = function(module, step["function"])(*given, *values)
+    return {"value": plain(result)}, b""
+
+
+def ask_with_black_box(
+    module: types.ModuleType, step: Step, black_box: BlackBox, arrays: Sequence[Array]
+) -> Header:
+    """Call a function with an attention function that the judge answers for, and arrays to begin from."""
+    given = [jnp.asarray(array) for array in arrays]
+    return {"value": plain(function(module, step["function"])(black_box, *given))}
+
+
+def support(module: types.ModuleType, step: Step, arrays: list[Array]) -> Answer:
+    """Ask the FP8 gate about a device, with or without an operation."""
+    answer = function(module, "fp8_support")(fp8.device(step["about"]), **step["kwargs"])
+    return {"ok": plain(fp8.field(answer, "ok")), "reason": plain(fp8.field(answer, "reason"))}, b""
+
+
+def run_with_fp8(module: types.ModuleType, step: Step, arrays: list[Array]) -> Answer:
+    """Export `run_with_fp8` over one of our Flax modules, from its key and inputs to output and variables."""
+    paths: Header = {}
+    program = fp8.program(module, function(module, "run_with_fp8"), step, paths)
+    return _export(program, [Spec.from_json(spec) for spec in step["args"]], paths)
+
+
+KINDS: dict[str, Callable[[types.ModuleType, Step, list[Array]], Answer]] = {
+    "trace": trace,
+    "raises": raises,
+    "call": call,
+    "support": support,
+    "run_with_fp8": run_with_fp8,
+}
+
+
+def function(module: types.ModuleType, name: str) -> Callable[..., Any]:
+    """The learner's function, or a WrongValue that says what stands in its place."""
+    found = getattr(module, name, None)
+    if found is None:
+        raise WrongValue(f"{module.__name__}.py defines no {name}")
+    if not callable(found):
+        raise WrongValue(f"{name} is a {type(found).__name__}, not a function")
+    return found  # type: ignore[no-any-return]
+
+
+def _program(learner: Callable[..., Any], step: Step, labels: Header) -> Program:
+    """A fresh closure that keeps the Python part of the answer in `labels` and returns the array."""
+
+    def program(*arrays: jax.Array) -> Any:
+        result = learner(*arrays, **step.get("kwargs", {}))
+        if "output" in step:
+            for name in step["labels"]:
+                labels[name] = plain(fp8.field(result, name))
+            result = fp8.field(result, step["output"])
+        return _array(result)
+
+    return program
+
+
+def _pullback(program: Program) -> Program:
+    def pullback(*arrays: jax.Array) -> Any:
+        *primals, cotangent = arrays
+        _, pull = jax.vjp(program, *primals)
+        return pull(cotangent)
+
+    return pullback
+
+
+def _array(result: Any) -> jax.Array:
+    if isinstance(result, jax.Array):
+        return result
+    if isinstance(result, np.ndarray):
+        raise WrongValue("it returned a NumPy array, fixed while tracing; return a JAX array")
+    raise WrongValue(f"it returned {_kind(result)} where an array was expected")
+
+
+def _kind(result: Any) -> str:
+    return "None" if result is None else f"a {type(result).__name__}"
+
+
+def _export(program: Program, specs: Sequence[Spec], labels: Header) -> Answer:
+    exported = export.export(
+        jax.jit(program, keep_unused=True),
+        platforms=[doubles.platform()],
+        disabled_checks=[export.DisabledSafetyCheck.custom_call(name) for name in CUDNN_CALLS],
+    )(*map(_struct, specs))
+    outs = [_spec(aval) for aval in exported.out_avals]
+    return {"labels": labels, "outs": outs}, exported.mlir_module_serialized
+
+
+def _struct(spec: Spec) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(spec.shape, DTYPES[spec.dtype])
+
+
+def _spec(aval: Any) -> list[Any]:
+    return [list(aval.shape), str(aval.dtype)]
+
+
+def _argument(value: Any) -> Any:
+    """JSON stands for itself; `{"dtype": name}` for a JAX dtype."""
+    return jnp.dtype(DTYPES[value["dtype"]]) if isinstance(value, dict) else value

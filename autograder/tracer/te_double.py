@@ -1,0 +1,102 @@
+"""A double of TransformerEngine, whose autocast changes what modules inside it compute.
+
+How it changes them is drawn anew for each run and arrives with the request, so that only the numbers of the
+artifact can show whether `init` and `apply` were inside. The names are those of transformer_engine 2.x.
+"""
+
+from __future__ import annotations
+
+import enum
+import sys
+import types
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+NAMES = (
+    "transformer_engine",
+    "transformer_engine.common",
+    "transformer_engine.common.recipe",
+    "transformer_engine.jax",
+    "transformer_engine.jax.flax",
+    "transformer_engine.jax.quantize",
+)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """`shift` is added to what `init` draws, `gain` multiplies what `apply` computes."""
+
+    shift: float
+    gain: float
+
+
+_active: list[Recipe | None] = []
+
+
+def active() -> Recipe | None:
+    """The recipe of the innermost autocast that is open and enabled."""
+    return _active[-1] if _active else None
+
+
+@contextmanager
+def autocast(
+    enabled: bool = False, recipe: Recipe | None = None, mesh_resource: Any = None
+) -> Iterator[None]:
+    if enabled and recipe is None:
+        raise ValueError("autocast(enabled=True) without the recipe that was given")
+    _active.append(recipe if enabled else None)
+    try:
+        yield
+    finally:
+        _active.pop()
+
+
+class ScalingMode(enum.Enum):
+    NO_SCALING = 0
+    DELAYED_TENSOR_SCALING = 1
+    MXFP8_1D_SCALING = 2
+    CURRENT_TENSOR_SCALING = 3
+
+
+def use(te: dict[str, Any] | None) -> None:
+    """Make `import transformer_engine` give a double that answers `te["ok"], te["reason"]`, or fail for None."""
+    if te is None:
+        sys.modules.update(dict.fromkeys(NAMES))  # type: ignore[arg-type]
+        return
+    modules = {name: types.ModuleType(name) for name in NAMES}
+    for name, module in modules.items():
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(modules[parent], child, module)
+    supported = (te["ok"], te["reason"])
+
+    def is_scaling_mode_supported(
+        scaling_mode: ScalingMode = ScalingMode.NO_SCALING, gpu_id: int | None = None
+    ) -> tuple[bool, str]:
+        return (True, "") if scaling_mode is ScalingMode.NO_SCALING else supported
+
+    def is_fp8_available(
+        scaling_mode: ScalingMode = ScalingMode.DELAYED_TENSOR_SCALING, gpu_id: int | None = None
+    ) -> tuple[bool, str]:
+        warnings.warn("use is_scaling_mode_supported", DeprecationWarning, stacklevel=2)
+        return is_scaling_mode_supported(scaling_mode, gpu_id)
+
+    def recipe(**options: Any) -> Recipe:
+        raise TypeError("use the recipe that run_with_fp8 was given")
+
+    quantize = {
+        "autocast": autocast,
+        "fp8_autocast": autocast,
+        "ScalingMode": ScalingMode,
+        "is_scaling_mode_supported": is_scaling_mode_supported,
+        "is_fp8_available": is_fp8_available,
+    }
+    modules["transformer_engine.jax.quantize"].__dict__.update(quantize)
+    modules["transformer_engine.jax"].__dict__.update(autocast=autocast, fp8_autocast=autocast)
+    modules["transformer_engine.common.recipe"].__dict__.update(
+        dict.fromkeys(("DelayedScaling", "Float8CurrentScaling", "Recipe"), recipe)
+    )
+    sys.modules.update(modules)
