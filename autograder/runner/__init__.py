@@ -1,0 +1,1 @@
+"""The trusted side: validates artifacts, compiles and runs them. Runs no learner code."""

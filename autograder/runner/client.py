@@ -1,0 +1,264 @@
+"""The judge's side of a runner: artifacts in, arrays out, and a submission's crash is only its own.
+
+`Runner` keeps one child process (runner/__main__.py). When the child dies or hangs, the client starts
+another, asks it for a canary, and tries the artifacts one at a time: the culprit is refused, the
+others are graded. Only the canary's own failure is the grader's fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from autograder.arrays import Array, Spec, pack, unpack
+from autograder.wire import MAX_HEADER, Header
+
+MAX_DEATHS = 3
+
+
+class GraderFault(Exception):
+    """The runner fails on trusted input: no fault of the submission."""
+
+
+class Child(Protocol):
+    """What the client needs of `autograder.sandbox.Child`."""
+
+    async def send(self, header: Header, blob: bytes = b"") -> None: ...
+    async def receive(self, max_header: int, max_blob: int) -> tuple[Header, bytes]: ...
+    async def kill(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Job:
+    """An artifact and what it must be: the types of its arguments and results, and the rules it is under.
+
+    `cudnn` is None where no cuDNN call is allowed, else whether the call has the causal mask;
+    `float32_only` allows no type of lower precision anywhere; `float8` allows float8.
+    """
+
+    artifact: bytes
+    ins: tuple[Spec, ...]
+    outs: tuple[Spec, ...]
+    cudnn: bool | None = None
+    float32_only: bool = False
+    float8: bool = False
+
+    def to_json(self) -> Header:
+        return {
+            "size": len(self.artifact),
+            "ins": [spec.to_json() for spec in self.ins],
+            "outs": [spec.to_json() for spec in self.outs],
+            "cudnn": None if self.cudnn is None else {"is_causal": self.cudnn},
+            "float32_only": self.float32_only,
+            "float8": self.float8,
+        }
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A valid, compiled artifact: its custom calls, the number of elements of its largest value, and the
+    temporary memory of the program it is in (of all together, where they are compiled together)."""
+
+    custom_calls: tuple[str, ...]
+    largest: int
+    temp_bytes: int
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An artifact that the runner does not run; `message` says why, and what to do instead."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class RunFailed:
+    """An artifact that was loaded, and then failed, died or hung."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class Canary:
+    """A known-good job and its inputs; a runner that cannot do this is itself at fault."""
+
+    job: Job
+    inputs: tuple[Array, ...]
+
+
+class Runner:
+    """Loads and runs artifacts in a child that may die.
+
+    `start` starts a child; `together` compiles all artifacts of a load in one program. Raises
+    GraderFault from every method, and nothing else for what a submission does.
+    """
+
+    def __init__(
+        self,
+        start: Callable[[], Awaitable[Child]],
+        *,
+        together: bool = True,
+        canary: Canary | None = None,
+    ) -> None:
+        self._start = start
+        self._together = together
+        self._canary = canary
+        self._child: Child | None = None
+        self._jobs: tuple[Job, ...] = ()
+        self._batch_is_loaded = False
+
+    async def open(self) -> None:
+        """Start the child now, so that it imports JAX while other things happen."""
+        if self._child is None:
+            try:
+                self._child = await self._start()
+            except Exception as error:
+                raise GraderFault(f"the runner did not start: {error}") from error
+
+    async def close(self) -> None:
+        child, self._child, self._batch_is_loaded = self._child, None, False
+        if child is not None:
+            await child.kill()
+
+    async def load(self, jobs: Sequence[Job]) -> list[Loaded | Refused]:
+        """Validate and compile; one answer a job. The jobs of an earlier load are forgotten."""
+        self._jobs, self._batch_is_loaded = (), False
+        try:
+            answers = await self._load(jobs)
+            self._batch_is_loaded = True
+        except _Lost:
+            await self._recover()
+            answers = await self._load_apart(jobs)
+        self._jobs = tuple(job for job, answer in zip(jobs, answers, strict=True) if type(answer) is Loaded)
+        return answers
+
+    async def run(
+        self, inputs: Sequence[Sequence[Array]], only: Sequence[int] | None = None
+    ) -> list[list[Array] | RunFailed]:
+        """Run the jobs that were loaded (not the refused ones), in order; `only` picks some by position.
+
+        inputs: the arrays of each of these jobs, of exactly its types (ValueError). Returns their outputs.
+        """
+        jobs = [self._jobs[index] for index in (range(len(self._jobs)) if only is None else only)]
+        for job, arrays in zip(jobs, inputs, strict=True):
+            if tuple(map(Spec.of, arrays)) != job.ins:
+                raise ValueError(
+                    f"expected inputs {[*map(str, job.ins)]}, got {[*map(str, map(Spec.of, arrays))]}"
+                )
+        if self._batch_is_loaded and jobs:
+            try:
+                return await self._run(jobs, inputs, only)
+            except _Lost:
+                self._batch_is_loaded = False
+                await self._recover()
+        return await self._run_apart(jobs, inputs)
+
+    async def _load_apart(self, jobs: Sequence[Job]) -> list[Loaded | Refused]:
+        answers: list[Loaded | Refused] = []
+        deaths = 0
+        for job in jobs:
+            if deaths == MAX_DEATHS:
+                answers.append(Refused("died", f"not tried: {deaths} other artifacts ended the runner"))
+                continue
+            try:
+                answers += await self._load([job])
+            except _Lost as lost:
+                deaths += 1
+                answers.append(
+                    Refused("died", f"checking and compiling this artifact ended the runner: {lost}")
+                )
+                await self._recover()
+        return answers
+
+    async def _run_apart(
+        self, jobs: Sequence[Job], inputs: Sequence[Sequence[Array]]
+    ) -> list[list[Array] | RunFailed]:
+        answers: list[list[Array] | RunFailed] = []
+        deaths = 0
+        for job, arrays in zip(jobs, inputs, strict=True):
+            if deaths == MAX_DEATHS:
+                answers.append(RunFailed(f"not tried: {deaths} other artifacts ended the runner"))
+                continue
+            try:
+                answers.append(await self._run_one(job, arrays))
+            except _Lost as lost:
+                deaths += 1
+                answers.append(RunFailed(f"running this artifact ended the runner: {lost}"))
+                await self._recover()
+        return answers
+
+    async def _run_one(self, job: Job, arrays: Sequence[Array]) -> list[Array] | RunFailed:
+        [loaded] = await self._load([job])
+        if isinstance(loaded, Refused):
+            return RunFailed(loaded.message)
+        [answer] = await self._run([job], [arrays])
+        return answer
+
+    async def _recover(self) -> None:
+        """Start another child, which must do the canary: else the fault is ours."""
+        await self.close()
+        try:
+            if self._canary is None:
+                await self._load([])
+            else:
+                answer = await self._run_one(self._canary.job, self._canary.inputs)
+                if isinstance(answer, RunFailed):
+                    raise _Lost(answer.message)
+        except _Lost as lost:
+            await self.close()
+            raise GraderFault(f"the runner fails on a known-good program: {lost}") from lost
+
+    async def _load(self, jobs: Sequence[Job]) -> list[Loaded | Refused]:
+        header = {"do": "load", "together": self._together, "jobs": [job.to_json() for job in jobs]}
+        answer, _ = await self._ask(header, b"".join(job.artifact for job in jobs), 0)
+        return [_loaded(item) for item in _items(answer, len(jobs))]
+
+    async def _run(
+        self, jobs: Sequence[Job], inputs: Sequence[Sequence[Array]], only: Sequence[int] | None = None
+    ) -> list[list[Array] | RunFailed]:
+        header: Header = {"do": "run"} if only is None else {"do": "run", "only": list(only)}
+        most = sum(spec.nbytes for job in jobs for spec in job.outs)
+        answer, blob = await self._ask(header, b"".join(map(pack, inputs)), most)
+        items = _items(answer, len(jobs))
+        done = [job for job, item in zip(jobs, items, strict=True) if item.get("ok") is True]
+        try:
+            arrays = iter(unpack(blob, [spec for job in done for spec in job.outs]))
+        except ValueError as error:
+            raise _Lost(str(error)) from error
+        return [
+            [next(arrays) for _ in job.outs]
+            if item.get("ok") is True
+            else RunFailed(str(item.get("message")))
+            for job, item in zip(jobs, items, strict=True)
+        ]
+
+    async def _ask(self, header: Header, blob: bytes, most: int) -> tuple[Header, bytes]:
+        await self.open()
+        assert self._child is not None
+        try:
+            await self._child.send(header, blob)
+            return await self._child.receive(MAX_HEADER, most)
+        except Exception as error:  # whatever goes wrong with a child, it is gone
+            raise _Lost(str(error) or type(error).__name__) from error
+
+
+class _Lost(Exception):
+    """The child died, hung, or spoke nonsense."""
+
+
+def _items(answer: Header, count: int) -> list[dict[str, Any]]:
+    match answer.get("jobs"):
+        case [*items] if len(items) == count and all(type(item) is dict for item in items):
+            return items
+    raise _Lost("the runner's answer does not fit the question")
+
+
+def _loaded(item: dict[str, Any]) -> Loaded | Refused:
+    match item:
+        case {"ok": True, "custom_calls": [*names], "largest": int(largest), "temp_bytes": int(temp)}:
+            return Loaded(tuple(map(str, names)), largest, temp)
+        case {"ok": False, "code": str(code), "message": str(message)}:
+            return Refused(code, message)
+    raise _Lost("the runner's answer does not fit the question")
