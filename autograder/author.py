@@ -50,7 +50,7 @@ def stub(source: str) -> str:
         raise ValueError(f"line {opened}: {BEGIN!r} is never closed")
     for position, statement in reversed(last_region.values()):
         lines.insert(position, statement)
-    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines) + "\n")
+    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines).rstrip() + "\n")
 
 
 def stubs(root: Path = ROOT) -> dict[Path, str]:
