@@ -43,8 +43,9 @@ def _large(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
 
 
 def _flat(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
-    """Scores that hardly differ. Catches the plain mean of V where scores are small."""
-    return q * _log_uniform(rng, 3e-3, 0.3), k, v
+    """Scores that hardly differ, row by row. Catches the plain mean of V where scores are small."""
+    sizes = rng.permutation(np.geomspace(1e-3, 0.3, q.shape[1] * q.shape[2]))
+    return q * sizes.reshape(q.shape[1], q.shape[2], 1), k, v
 
 
 def _constant(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
