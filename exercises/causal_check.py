@@ -99,6 +99,6 @@ def is_causal(attention: Attention, query: jax.Array, key: jax.Array, value: jax
     """
     # TODO 1: Call `attention` once, for the outputs to compare with, and choose how much may be rounding.
 
-    # TODO 2: For each pair of positions t < s: change key and value at s, in all batch rows and heads at once,
-    # and see whether output t moves. Which change of a key is output t most likely to notice?
+    # TODO 2: For each pair of positions t < s: change key and value at s, in all batch rows and heads at
+    # once, and see whether output t moves. Which change of a key is output t most likely to notice?
     raise NotImplementedError("TODO: is_causal")

@@ -115,8 +115,8 @@ def is_causal(attention: Attention, query: jax.Array, key: jax.Array, value: jax
     tolerance = max(1e-3, float(jnp.finfo(query.dtype).eps))  # one rounding step is not a leak
     # --- end
 
-    # 2. For each pair of positions t < s: change key and value at s, in all batch rows and heads at once,
-    # and see whether output t moves. Which change of a key is output t most likely to notice?
+    # 2. For each pair of positions t < s: change key and value at s, in all batch rows and heads at
+    # once, and see whether output t moves. Which change of a key is output t most likely to notice?
     # --- solution
     random = np.random.default_rng(0)
     queries, keys, values = (np.asarray(array, np.float32) for array in (query, key, value))
