@@ -205,7 +205,7 @@ def ran_fp8(program_text: str) -> bool:
         %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<8x8xf8E4M3FN>, …) -> …
 
     Rules:
-        * Counted: `dot_general`, `convolution` and `custom_call` of `stablehlo`, with an operand of an f8 type.
+        * Counted: `dot_general`, `convolution` and `custom_call` of `stablehlo`, with an operand of f8 type.
         * Not counted: a cast to f8 or back, an f8 that is only a result, and "f8" in a name, a comment, a
           location or a string.
 
