@@ -10,12 +10,16 @@ GPU_FP8 = "needs an NVIDIA GPU of compute capability 8.9 or later, with Transfor
 
 @dataclass(frozen=True)
 class Check:
-    """`needs` says what it waits for where it cannot be graded here; `hint` is the next step on a failure."""
+    """`hint` is the next step on a failure; `function` is the one it asks about ("": the exercise's first).
+
+    `simulated` marks answers given to a double; `needs` says what it waits for, if not for this machine.
+    """
 
     id: str
     points: int
     title: str
     hint: str
+    function: str = ""
     simulated: bool = False
     needs: str = ""
 
@@ -120,31 +124,36 @@ EXERCISES = (
                 "first_last",
                 4,
                 "first_last_difference",
-                "Compare causal with full attention and take the largest difference at t = 0 and at t = T - 1.",
+                "Compare causal with full attention; take the largest difference at t = 0 and at t = T - 1.",
+                function="first_last_difference",
             ),
             Check(
                 "plain_leaks",
                 3,
                 "is_causal: no mask, transposed mask, one position too far",
                 "Change a key and a value at one position s and look at every output before it.",
+                function="is_causal",
             ),
             Check(
                 "partial_leaks",
                 3,
                 "is_causal: leaks late in the sequence, in one head, in one batch row",
                 "Try every position s, and compare every batch row and head.",
+                function="is_causal",
             ),
             Check(
                 "one_way_leaks",
                 3,
                 "is_causal: leaks through K alone or V alone",
                 "Change keys and values both, and by enough to move a softmax.",
+                function="is_causal",
             ),
             Check(
                 "other_shapes",
                 2,
                 "is_causal: windows, T ≠ S and bfloat16",
                 "Position s is in the future of t where s > t, whatever T and S are.",
+                function="is_causal",
             ),
         ),
     ),
@@ -165,7 +174,13 @@ EXERCISES = (
             ),
             Check("errors", 2, "shapes that do not fit raise", SHAPES_HINT),
             Check("no_library", 1, "no library attention", LIBRARY_HINT),
-            Check("kv_cache_bytes", 2, "bytes of the KV cache", "Count K and V, and the dtype's bytes."),
+            Check(
+                "kv_cache_bytes",
+                2,
+                "bytes of the KV cache",
+                "Count K and V, and the dtype's bytes.",
+                function="kv_cache_bytes",
+            ),
             Check("speed", 3, "device time at decode", "Do not copy K and V.", needs=GPU_CUDNN),
         ),
     ),
@@ -195,16 +210,37 @@ EXERCISES = (
                 "run_with_fp8: init and apply inside autocast, or both without FP8",
                 "Open te.autocast around init and apply, and only where support.ok.",
                 simulated=True,
+                function="run_with_fp8",
             ),
-            Check("delayed_scale", 2, "delayed_scale", "fp8_max / amax / 2^margin; else keep the old scale."),
-            Check("quantize", 2, "quantize_e4m3", "Multiply in float32, clip to ±448, then cast."),
+            Check(
+                "delayed_scale",
+                2,
+                "delayed_scale",
+                "fp8_max / amax / 2^margin; else keep the old scale.",
+                function="delayed_scale",
+            ),
+            Check(
+                "quantize",
+                2,
+                "quantize_e4m3",
+                "Multiply in float32, clip to ±448, then cast.",
+                function="quantize_e4m3",
+            ),
             Check(
                 "ran_fp8",
                 3,
                 "ran_fp8 on program texts",
                 "Look at the operand types of dot_general and custom_call, nothing else.",
+                function="ran_fp8",
             ),
-            Check("real_fp8", 4, "real FP8 arithmetic", "Run it on the pod.", needs=GPU_FP8),
+            Check(
+                "real_fp8",
+                4,
+                "real FP8 arithmetic",
+                "Run it on the pod.",
+                needs=GPU_FP8,
+                function="run_with_fp8",
+            ),
         ),
     ),
 )

@@ -79,11 +79,11 @@ class ExerciseResult:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where, when and from what a report came; `seed` (hex) lets a grade be replayed."""
+    """Where, when and from what a report came; `seed`, by exercise, lets a grade be replayed."""
 
     versions: dict[str, str]
     device: str
-    seed: str
+    seed: dict[str, str]
     replay: bool
     sandbox: str
     sha256: dict[str, str]

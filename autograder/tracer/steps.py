@@ -87,7 +87,7 @@ def function(module: types.ModuleType, name: str) -> Callable[..., Any]:
         raise WrongValue(f"{module.__name__}.py defines no {name}")
     if not callable(found):
         raise WrongValue(f"{name} is a {type(found).__name__}, not a function")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _program(learner: Callable[..., Any], step: Step, labels: Header) -> Program:

@@ -62,7 +62,7 @@ class ScalingMode(enum.Enum):
 
 
 def use(te: dict[str, Any] | None) -> None:
-    """Make `import transformer_engine` give a double that answers `te["ok"], te["reason"]`, or fail for None."""
+    """Make `import transformer_engine` give the double with this `ok` and `reason`, or fail for None."""
     if te is None:
         sys.modules.update(dict.fromkeys(NAMES))  # type: ignore[arg-type]
         return

@@ -1,0 +1,39 @@
+"""Exercise 1: attention from basic operations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autograder.exercises.attention import COMMON, EXTREME, HALF, Case, misfits, no_library
+from autograder.plan import Evidence, Plan, Verdicts
+
+FUNCTION = "naive_attention"
+FLOAT32 = tuple(
+    Case(FUNCTION, sizes, rounds=(*COMMON, *EXTREME))
+    for sizes in ((2, 7, 5, 3, 3, 16), (1, 4, 33, 2, 2, 64), (1, 1, 1, 1, 1, 8), (2, 16, 16, 4, 4, 32))
+)
+HALVES = (
+    Case(FUNCTION, (2, 7, 9, 3, 3, 16), "bfloat16", HALF),
+    Case(FUNCTION, (1, 32, 64, 2, 2, 64), "bfloat16", HALF),
+    Case(FUNCTION, (1, 9, 5, 2, 2, 32), "float16", HALF),
+)
+GRADIENTS = (
+    Case(FUNCTION, (2, 6, 5, 2, 2, 16), rounds=("normal", "mixed_heads"), gradient=True),
+    Case(FUNCTION, (1, 8, 8, 2, 2, 16), "bfloat16", gradient=True),
+)
+MISFITS = misfits(FUNCTION)
+
+
+def plan(rng: np.random.Generator) -> Plan:
+    return Plan(tuple(case.trace() for case in (*FLOAT32, *HALVES, *GRADIENTS)), MISFITS)
+
+
+def judge(evidence: Evidence) -> Verdicts:
+    return {
+        "float32": evidence.first((case.key for case in FLOAT32), COMMON),
+        "extreme_inputs": evidence.first((case.key for case in FLOAT32), EXTREME),
+        "half_precision": evidence.first(case.key for case in HALVES),
+        "gradient": evidence.first(case.key for case in GRADIENTS),
+        "errors": evidence.first((FLOAT32[0].key, *(question.key for question in MISFITS)), ()),
+        "no_library": no_library(evidence),
+    }

@@ -1,0 +1,256 @@
+"""Grade modules: tracer, runner and reference side by side, then the judge; no exercise stops another."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from autograder import author, provenance, sandbox, workspace
+from autograder.catalog import Check, Exercise
+from autograder.hearing import hear
+from autograder.interrogation import Interrogation, interrogate
+from autograder.output import clean
+from autograder.plan import Arrays, Evidence, Facts, Problem, Trace, Verdicts, only
+from autograder.reference import Reference, job
+from autograder.results import CheckResult, ExerciseResult, Outcome, Report
+from autograder.runner.client import GraderFault, Refused, RunFailed, Runner
+from autograder.sandbox import Limits, Role
+from autograder.seeds import Seeds
+from autograder.source import Source, Unreadable, parse, read, same_code
+
+JUDGES = {
+    "naive_attention": "naive",
+    "cudnn_attention": "cudnn",
+    "causal_check": "causal",
+    "grouped_query": "grouped",
+    "fp8_autocast": "fp8",
+}
+TRACER = Limits()
+RUNNER = Limits(wall_seconds=40.0)
+MAX_DRAWS = 20
+AT_ONCE = 3
+Progress = Callable[[Exercise, str, ExerciseResult | None], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a grading may use; `seeds` by exercise make it a replay."""
+
+    tracer: Limits = TRACER
+    runner: Limits = RUNNER
+    seeds: Mapping[str, str] | None = None
+
+
+async def grade(
+    exercises: Iterable[Exercise],
+    folder: Path,
+    settings: Settings | None = None,
+    progress: Progress = lambda exercise, stage, result: None,
+) -> Report:
+    """Grade these exercises' modules in `folder`; every fault of a module becomes its own result."""
+    settings = settings or Settings()
+    started, clock = datetime.now(UTC), time.monotonic()
+    reference = Reference()
+    slots = asyncio.Semaphore(min(AT_ONCE, (os.cpu_count() or 1) + 1))
+    gradings = [_Grading(exercise, folder, settings, reference, slots, progress) for exercise in exercises]
+    try:
+        results = await asyncio.gather(*(grading.result() for grading in gradings))
+    finally:
+        await reference.runner.close()
+    return Report(
+        tuple(results),
+        provenance.of(
+            seeds={grading.exercise.name: str(grading.seeds) for grading in gradings},
+            replay=settings.seeds is not None,
+            sha256={grading.exercise.name: grading.sha256 for grading in gradings if grading.sha256},
+            started=started.isoformat(timespec="seconds"),
+            seconds=time.monotonic() - clock,
+        ),
+    )
+
+
+class _Grading:
+    """One exercise's way through tracer, runner and judge."""
+
+    def __init__(
+        self,
+        exercise: Exercise,
+        folder: Path,
+        settings: Settings,
+        reference: Reference,
+        slots: asyncio.Semaphore,
+        progress: Progress,
+    ) -> None:
+        self.exercise = exercise
+        self.sha256 = ""
+        self.seeds = Seeds((settings.seeds or {}).get(exercise.name))
+        self._folder = folder
+        self._settings = settings
+        self._reference = reference
+        self._slots = slots
+        self._progress = progress
+        self._output = ""
+
+    async def result(self) -> ExerciseResult:
+        async with self._slots:
+            try:
+                result = await self._grade()
+            except Unreadable as why:
+                result = self._all(Problem(str(why)))
+            except Exception as error:  # the grader's own fault: never a learner's failure
+                detail = f"the grader failed: {type(error).__name__}: {error}"
+                result = self._all(Problem(detail, outcome=Outcome.GRADER_ERROR))
+        self._progress(self.exercise, "done", result)
+        return result
+
+    async def _grade(self) -> ExerciseResult:
+        source = read(self._folder, self.exercise.name)
+        self.sha256 = source.sha256
+        untouched = _untouched(self.exercise, source)
+        functions = set(self.exercise.functions) - untouched
+        verdicts: Verdicts = {}
+        if functions:
+            judge = import_module(f"autograder.exercises.{JUDGES[self.exercise.name]}")
+            verdicts = await self._judge(judge, source, functions)
+        checks = (self._check(check, verdicts, untouched) for check in self.exercise.checks)
+        return ExerciseResult(self.exercise.name, tuple(checks), self._output)
+
+    async def _judge(self, judge: ModuleType, source: Source, functions: set[str]) -> Verdicts:
+        plan = only(judge.plan(self.seeds.scenarios()), functions)
+        evidence = Evidence(source)
+        runner = Runner(lambda: sandbox.start(Role.RUNNER, self._settings.runner))
+        try:
+            self._say("tracing")
+            tracer = await sandbox.start(Role.TRACER, self._settings.tracer)
+            if plan.traces:
+                await asyncio.gather(runner.open(), self._reference.runner.open())
+            found = await interrogate(tracer, source, plan.steps)
+            self._output = found.output
+            hear(found, plan, evidence)
+            traced = [trace for trace in plan.traces if (trace.key, "") not in evidence.problems]
+            if traced:
+                await self._run(runner, traced, found, evidence)
+        finally:
+            await runner.close()
+        verdicts: Verdicts = judge.judge(evidence)
+        return verdicts
+
+    async def _run(
+        self, runner: Runner, traced: Sequence[Trace], found: Interrogation, evidence: Evidence
+    ) -> None:
+        """Compile the artifacts, draw inputs that the reference can be held to, run both, compare."""
+        self._say("running")
+        answers, rounds = await asyncio.gather(
+            runner.load([job(trace, found.artifacts[trace.key]) for trace in traced]), self._draw(traced)
+        )
+        loaded: list[Trace] = []
+        for trace, answer in zip(traced, answers, strict=True):
+            if isinstance(answer, Refused):
+                evidence.problems[trace.key, ""] = Problem(f"{trace.about}: {answer.message}")
+            else:
+                evidence.facts[trace.key] = Facts(answer.custom_calls, answer.largest)
+                loaded.append(trace)
+        alive = list(range(len(loaded)))
+        for round_ in rounds:
+            trials = [round_[loaded[index].key] for index in alive]
+            outs = await runner.run([trial.inputs for trial in trials], alive)
+            for index, trial, out in zip(tuple(alive), trials, outs, strict=True):
+                trace = loaded[index]
+                if isinstance(out, RunFailed):
+                    evidence.problems[trace.key, ""] = Problem(f"{trace.about}: {out.message}")
+                    alive.remove(index)
+                elif trial.name and (problem := trace.judge(trial.name, trial.inputs, out, trial.reference)):
+                    evidence.problems[trace.key, trial.name] = problem
+
+    async def _draw(self, traced: Sequence[Trace]) -> list[dict[str, Trial]]:
+        """By round and key, inputs and what the reference makes of them. No tracer is alive any more."""
+        rng = self.seeds.inputs()
+        async with self._reference.lock:
+            await self._reference.load(self.exercise.name, traced)
+            return [
+                await self._draw_round(traced, number, rng)
+                for number in range(max(len(trace.rounds) for trace in traced))
+            ]
+
+    async def _draw_round(
+        self, traced: Sequence[Trace], number: int, rng: np.random.Generator
+    ) -> dict[str, Trial]:
+        made: dict[str, Trial] = {}
+        missing = list(range(len(traced)))
+        for _ in range(MAX_DRAWS):
+            names = [_name(traced[index], number) for index in missing]
+            inputs = [
+                traced[index].draw(rng, name or traced[index].rounds[0])
+                for index, name in zip(missing, names, strict=True)
+            ]
+            outs = await self._reference.runner.run(inputs, missing)
+            for index, name, given, out in zip(tuple(missing), names, inputs, outs, strict=True):
+                trace = traced[index]
+                if isinstance(out, RunFailed):
+                    raise GraderFault(f"the reference fails: {trace.about}: {out.message}")
+                if not name or trace.usable(given, out):
+                    made[trace.key] = Trial(name, given, out)
+                    missing.remove(index)
+            if not missing:
+                return made
+        raise GraderFault(f"no usable inputs for {traced[missing[0]].about} in {MAX_DRAWS} draws")
+
+    def _check(self, check: Check, verdicts: Verdicts, untouched: set[str]) -> CheckResult:
+        function = check.function or self.exercise.functions[0]
+        if function in untouched:
+            problem: Problem | None = Problem(
+                f"{function} is still the stub", next_step="Fill it in.", outcome=Outcome.NOT_STARTED
+            )
+        elif check.needs:
+            problem = Problem(check.needs, outcome=Outcome.NOT_GRADED)
+        else:
+            problem = verdicts[check.id]
+        if problem is None:
+            return CheckResult(check.id, Outcome.PASSED, check.points, simulated=check.simulated)
+        hint = check.hint if problem.outcome is Outcome.FAILED else ""
+        return CheckResult(
+            check.id,
+            problem.outcome,
+            check.points,
+            clean(problem.detail),
+            clean(problem.diagnosis),
+            problem.next_step or hint,
+            check.simulated,
+        )
+
+    def _all(self, problem: Problem) -> ExerciseResult:
+        verdicts = dict.fromkeys((check.id for check in self.exercise.checks), problem)
+        checks = (self._check(check, verdicts, set()) for check in self.exercise.checks)
+        return ExerciseResult(self.exercise.name, tuple(checks), self._output)
+
+    def _say(self, stage: str) -> None:
+        self._progress(self.exercise, stage, None)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Inputs of a round, and the reference's outputs; without a name they only keep the program fed."""
+
+    name: str
+    inputs: Arrays
+    reference: Arrays
+
+
+def _name(trace: Trace, number: int) -> str:
+    return trace.rounds[number] if number < len(trace.rounds) else ""
+
+
+def _untouched(exercise: Exercise, source: Source) -> set[str]:
+    """The functions whose syntax tree is still the stub's."""
+    solution = (workspace.solutions() / f"{exercise.name}.py").read_text(encoding="utf-8")
+    stub = parse(exercise.name, author.stub(solution).encode())
+    return {name for name in exercise.functions if same_code(source.function(name), stub.function(name))}

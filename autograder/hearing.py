@@ -1,0 +1,52 @@
+"""A tracer's answers as evidence: what is missing, malformed or an error becomes a problem."""
+
+from __future__ import annotations
+
+from autograder.faults import explain
+from autograder.interrogation import Interrogation
+from autograder.plan import Evidence, Plan, Problem, Question, Trace
+from autograder.wire import Header
+
+
+def hear(found: Interrogation, plan: Plan, evidence: Evidence) -> None:
+    """Fill `evidence.answers` and `evidence.problems`."""
+    abouts = {step.key: step.about for step in plan.steps}
+    for step in plan.steps:
+        answer = found.answers.get(step.key)
+        if answer is None:
+            culprit, reason = found.ended or ("", "it sent no answer")
+            where = (
+                step.about
+                if culprit in ("", step.key)
+                else f"{step.about}: not reached, since {abouts[culprit]}"
+            )
+            problem: Problem | None = Problem(f"{where}: the process ended: {reason}")
+        elif isinstance(step, Question):
+            problem = _asked(step, answer)
+        else:
+            problem = explain(answer, step.about) or _outs(step, answer)
+        if answer is not None:
+            evidence.answers[step.key] = answer
+        if problem is not None:
+            evidence.problems[step.key, ""] = problem
+
+
+def _asked(question: Question, answer: Header) -> Problem | None:
+    try:
+        return question.judge(answer)
+    except Exception:  # an answer of another form than any judge expects
+        return Problem(f"{question.about}: an answer of the wrong form")
+
+
+def _outs(trace: Trace, answer: Header) -> Problem | None:
+    if answer["outs"] == [spec.to_json() for spec in trace.outs]:
+        return None
+    came = ", ".join(_type_name(out) for out in answer["outs"][:6]) or "nothing"
+    return Problem(f"{trace.about}: expected {', '.join(map(str, trace.outs))}, got {came}")
+
+
+def _type_name(out: object) -> str:
+    match out:
+        case [list(shape), str(dtype)]:
+            return f"{dtype[:20]}{shape[:10]}"
+    return "something else"

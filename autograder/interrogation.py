@@ -1,0 +1,143 @@
+"""The judge's side of a tracer: send a module and steps, take the answers, believe nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from autograder import wire
+from autograder.arrays import Array, Spec, pack, unpack
+from autograder.child import Child, ChildEnded, ChildTimeout
+from autograder.plan import Function, Question, Trace
+from autograder.source import Source
+from autograder.wire import Header, WireError
+
+CALL_BUDGET = 6000
+"""Calls of one black box; a thorough check of these sizes needs some hundreds."""
+MAX_ARTIFACT = 64 * 1024
+MAX_TOTAL = 4 * 1024 * 1024
+
+KEYS: dict[str, frozenset[str]] = {
+    "trace": frozenset({"labels", "outs"}),
+    "run_with_fp8": frozenset({"labels", "outs"}),
+    "raises": frozenset({"returned"}),
+    "call": frozenset({"value"}),
+    "black_box": frozenset({"value"}),
+    "support": frozenset({"ok", "reason"}),
+}
+ERROR_KEYS = frozenset({"types", "message", "line", "where"})
+
+
+@dataclass
+class Interrogation:
+    """Answers by key, artifacts by key; `ended` says at which key the tracer ended early, and why."""
+
+    answers: dict[str, Header] = field(default_factory=dict)
+    artifacts: dict[str, bytes] = field(default_factory=dict)
+    ended: tuple[str, str] | None = None
+    output: str = ""
+
+
+async def interrogate(child: Child, source: Source, steps: Sequence[Trace | Question]) -> Interrogation:
+    """Ask everything of a fresh tracer, then kill it; raises nothing for what a learner's code does."""
+    result = Interrogation()
+    black_boxes = _black_boxes(steps)
+    try:
+        await child.send(*_request(source, steps))
+        for index, step in enumerate(steps):
+            result.ended = (step.key, "")
+            header, artifact = await _answer(child, index, black_boxes)
+            _check(header, step.step["kind"], len(artifact))
+            result.answers[step.key] = header
+            result.artifacts[step.key] = artifact
+        result.ended = None
+    except ChildTimeout as ended:
+        reason = f"{ended.reason}: an endless loop, perhaps"
+        result.ended = (result.ended[0] if result.ended else "", reason)
+    except ChildEnded as ended:
+        result.ended = (result.ended[0] if result.ended else "", ended.reason)
+    except (WireError, ValueError) as error:
+        result.ended = (result.ended[0] if result.ended else "", f"it sent no valid answer ({error})")
+    finally:
+        await child.kill()
+    result.output = child.output
+    return result
+
+
+def _request(source: Source, steps: Sequence[Trace | Question]) -> tuple[Header, bytes]:
+    plain: list[Header] = []
+    arrays: list[Array] = []
+    for step in steps:
+        given = step.arrays if isinstance(step, Question) else ()
+        plain.append({**step.step, "arrays": [Spec.of(array).to_json() for array in given]})
+        arrays += given
+    header = {"module": source.name, "size": len(source.data), "steps": plain}
+    return header, source.data + pack(arrays)
+
+
+def _black_boxes(steps: Sequence[Trace | Question]) -> dict[int, _BlackBox]:
+    return {
+        index: _BlackBox(step.black_box, tuple(map(Spec.of, step.arrays)))
+        for index, step in enumerate(steps)
+        if isinstance(step, Question) and step.black_box is not None
+    }
+
+
+@dataclass
+class _BlackBox:
+    function: Function
+    specs: tuple[Spec, ...]
+    calls: int = 0
+
+    def answer(self, blob: bytes) -> bytes:
+        """The output's bytes, or none where the budget is spent."""
+        self.calls += 1
+        if self.calls > CALL_BUDGET:
+            return b""
+        return pack([self.function(*unpack(blob, self.specs))])
+
+
+async def _answer(child: Child, index: int, black_boxes: Mapping[int, _BlackBox]) -> tuple[Header, bytes]:
+    """The next step's frame, after answering the calls of its black box."""
+    while True:
+        header, blob = await child.receive(wire.MAX_HEADER, MAX_TOTAL)
+        if set(header) != {"call"}:
+            break
+        if type(header["call"]) is not int or header["call"] != index or index not in black_boxes:
+            raise WireError("a call of an attention function that was not handed over")
+        await child.send({}, black_boxes[index].answer(blob))
+    if type(header.get("step")) is not int or header.pop("step") != index:
+        raise WireError(f"expected the answer to step {index}")
+    return header, blob
+
+
+def _check(header: Header, kind: str, artifact_bytes: int) -> None:
+    """Exact keys and types, and the size of an artifact."""
+    if set(header) == {"error"}:
+        error = header["error"]
+        if type(error) is dict and set(error) == ERROR_KEYS and _well_typed(error) and not artifact_bytes:
+            return
+    elif set(header) == KEYS[kind]:
+        wants_artifact = kind in ("trace", "run_with_fp8")
+        if type(header.get("labels", {})) is not dict or type(header.get("outs", [])) is not list:
+            raise WireError("labels and outs of another type")
+        if artifact_bytes > MAX_ARTIFACT:
+            raise WireError(
+                f"a program of {artifact_bytes} bytes; the largest that is graded has {MAX_ARTIFACT}"
+            )
+        if wants_artifact == bool(artifact_bytes):
+            return
+    raise WireError(f"an answer with the wrong parts for {kind}")
+
+
+def _well_typed(error: dict[str, Any]) -> bool:
+    types = error["types"]
+    return (
+        type(types) is list
+        and 0 < len(types) <= 8
+        and all(type(name) is str for name in types)
+        and type(error["message"]) is str
+        and type(error["where"]) is str
+        and (error["line"] is None or type(error["line"]) is int)
+    )

@@ -1,0 +1,126 @@
+"""What to do with one submission: functions to trace and run, questions to ask, and what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from autograder.arrays import Array, Spec
+from autograder.results import Outcome
+from autograder.source import Source
+from autograder.wire import Header
+
+Arrays = Sequence[Array]
+Function = Callable[..., Array]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a check did not pass; see `results.CheckResult` for the fields."""
+
+    detail: str
+    diagnosis: str = ""
+    next_step: str = ""
+    outcome: Outcome = Outcome.FAILED
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A function traced for the types `ins`, then run on fresh inputs in each of `rounds`.
+
+    `about` names the call in messages. `step` goes to the tracer, and, unless `reference` says another,
+    so it does for the reference. `draw(rng, round)` makes the inputs; `usable` tells from the
+    reference's outputs whether they can be judged on; `judge(round, inputs, outputs, reference outputs)`
+    decides. `cudnn` is None where the artifact may hold no cuDNN call, else whether that call is causal.
+    """
+
+    key: str
+    about: str
+    step: Header
+    ins: tuple[Spec, ...]
+    outs: tuple[Spec, ...]
+    rounds: tuple[str, ...]
+    draw: Callable[[np.random.Generator, str], Arrays]
+    judge: Callable[[str, Arrays, Arrays, Arrays], Problem | None]
+    usable: Callable[[Arrays, Arrays], bool] = lambda inputs, reference: True
+    reference: Header | None = None
+    cudnn: bool | None = None
+    float8: bool = False
+
+    @property
+    def function(self) -> str:
+        return str(self.step["function"])
+
+    @property
+    def float32_only(self) -> bool:
+        return {spec.dtype for spec in (*self.ins, *self.outs)} == {"float32"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A step whose answer is a plain value, or an error; `judge` decides from its header.
+
+    `black_box` answers for the attention function that the step hands over.
+    """
+
+    key: str
+    about: str
+    step: Header
+    judge: Callable[[Header], Problem | None]
+    arrays: tuple[Array, ...] = ()
+    black_box: Function | None = None
+
+    @property
+    def function(self) -> str:
+        return str(self.step["function"])
+
+
+@dataclass(frozen=True)
+class Plan:
+    traces: tuple[Trace, ...]
+    questions: tuple[Question, ...] = ()
+
+    @property
+    def steps(self) -> tuple[Trace | Question, ...]:
+        return (*self.traces, *self.questions)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the runner found in a valid artifact."""
+
+    custom_calls: tuple[str, ...]
+    largest: int
+
+
+@dataclass
+class Evidence:
+    """All that is known of a submission; a problem of a round is under (key, round), else (key, "")."""
+
+    source: Source
+    answers: dict[str, Header] = field(default_factory=dict)
+    facts: dict[str, Facts] = field(default_factory=dict)
+    problems: dict[tuple[str, str], Problem] = field(default_factory=dict)
+
+    def first(self, keys: Iterable[str], rounds: Iterable[str] | None = None) -> Problem | None:
+        """The first problem of these traces and questions: of their own, or of one of these rounds."""
+        wanted = None if rounds is None else {"", *rounds}
+        for key in keys:
+            for (owner, name), problem in self.problems.items():
+                if owner == key and (wanted is None or name in wanted):
+                    return problem
+        return None
+
+
+Verdicts = Mapping[str, Problem | None]
+"""By check id: why it did not pass, or None."""
+
+
+def only(plan: Plan, functions: set[str]) -> Plan:
+    """The part of a plan that concerns these functions."""
+    return Plan(
+        tuple(trace for trace in plan.traces if trace.function in functions),
+        tuple(question for question in plan.questions if question.function in functions),
+    )

@@ -1,0 +1,39 @@
+"""Where a report came from: versions, device, sandbox. Asks no JAX."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+
+from autograder import sandbox
+from autograder.results import Provenance
+
+PACKAGES = ("attention-lab", "jax", "jaxlib", "flax", "numpy", "transformer-engine")
+
+
+def of(
+    *, seeds: Mapping[str, str], replay: bool, sha256: Mapping[str, str], started: str, seconds: float
+) -> Provenance:
+    """The provenance of a grading on this machine."""
+    return Provenance(
+        versions=versions(),
+        device=f"CPU ({platform.machine()})",
+        seed=dict(seeds),
+        replay=replay,
+        sandbox=sandbox.kind(),
+        sha256=dict(sha256),
+        started=started,
+        seconds=round(seconds, 3),
+    )
+
+
+def versions() -> dict[str, str]:
+    """Installed versions of what a grade depends on."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,133 @@
+"""A learner's file as text: read with care, and looked at without being run."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_BYTES = 256 * 1024
+LIBRARY_ATTENTION = frozenset(
+    {
+        "dot_product_attention",
+        "dot_product_attention_weights",
+        "MultiHeadDotProductAttention",
+        "MultiHeadAttention",
+        "SelfAttention",
+        "flash_attention",
+        "splash_attention",
+        "DotProductAttention",
+    }
+)
+
+
+class Unreadable(Exception):
+    """The file cannot be graded; the message says what was expected, what came and where."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A module's bytes and syntax tree."""
+
+    name: str
+    data: bytes
+    tree: ast.Module
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+    def function(self, name: str) -> ast.FunctionDef | None:
+        """The last top-level definition of this name: the one that Python would keep."""
+        found = [node for node in self.tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
+        return found[-1] if found else None
+
+    def library_attention(self) -> tuple[str, int] | None:
+        """The first library attention that is imported or looked up, and its line."""
+        return next(_library_names(self.tree), None)
+
+
+def read(folder: Path, name: str) -> Source:
+    """Read and parse `name`.py of a folder; Unreadable where it is not a small Python file in there."""
+    path = folder / f"{name}.py"
+    data = _read_file(folder, path)
+    if not data.strip():
+        raise Unreadable(f"{path} is empty; copy the stub back from exercises/{name}.py")
+    return parse(name, data)
+
+
+def parse(name: str, data: bytes) -> Source:
+    """Parse a module's bytes; Unreadable with the line where they are not Python."""
+    try:
+        return Source(name, data, ast.parse(data, f"{name}.py"))
+    except SyntaxError as error:
+        where = f"line {error.lineno}" if error.lineno else "the file"
+        raise Unreadable(f"{name}.py is not valid Python: {where}: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise Unreadable(f"{name}.py cannot be parsed: {error or type(error).__name__}") from None
+
+
+def same_code(one: ast.FunctionDef | None, other: ast.FunctionDef | None) -> bool:
+    """Whether two functions have the same syntax tree, docstrings aside."""
+    return one is not None and other is not None and _dump(one) == _dump(other)
+
+
+def _read_file(folder: Path, path: Path) -> bytes:
+    if not path.exists() and not path.is_symlink():
+        raise Unreadable(
+            f"{path} does not exist; copy the stub from exercises/, or name the folder with --from"
+        )
+    try:
+        real = path.resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise Unreadable(f"{path} cannot be followed: {error}") from None
+    if not real.is_relative_to(folder.resolve()):
+        raise Unreadable(f"{path} is a link that leaves its folder; put the file itself there")
+    flags = (
+        os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
+    try:
+        descriptor = os.open(real, flags)
+    except OSError as error:
+        what = "a folder" if real.is_dir() else f"not readable: {error.strerror}"
+        raise Unreadable(f"{path} is {what}; expected a Python file") from None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Unreadable(f"{path} is not a regular file; expected a Python file")
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise Unreadable(f"{path} has more than {MAX_BYTES // 1024} kB; a solution needs a few")
+    return data
+
+
+def _dump(function: ast.FunctionDef) -> str:
+    body = function.body
+    if ast.get_docstring(function, clean=False) is not None:
+        body = body[1:]
+    bare = ast.FunctionDef(
+        name=function.name,
+        args=function.args,
+        body=body,
+        decorator_list=function.decorator_list,
+        returns=function.returns,
+        type_comment=None,
+    )
+    try:
+        return ast.dump(bare)
+    except RecursionError:
+        return ""
+
+
+def _library_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in LIBRARY_ATTENTION:
+            yield node.attr, node.lineno
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                parts = (*(getattr(node, "module", None) or "").split("."), *alias.name.split("."))
+                if match := LIBRARY_ATTENTION.intersection(parts):
+                    yield sorted(match)[0], node.lineno
