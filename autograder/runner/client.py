@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from autograder.arrays import Array, Spec, pack, unpack
+from autograder.runner.job import Job
 from autograder.wire import MAX_HEADER, Header
 
 MAX_DEATHS = 3
+
+__all__ = ["Canary", "Child", "GraderFault", "Job", "Loaded", "Refused", "RunFailed", "Runner"]
 
 
 class GraderFault(Exception):
@@ -27,32 +30,6 @@ class Child(Protocol):
     async def send(self, header: Header, blob: bytes = b"") -> None: ...
     async def receive(self, max_header: int, max_blob: int) -> tuple[Header, bytes]: ...
     async def kill(self) -> None: ...
-
-
-@dataclass(frozen=True)
-class Job:
-    """An artifact and what it must be: the types of its arguments and results, and the rules it is under.
-
-    `cudnn` is None where no cuDNN call is allowed, else whether the call has the causal mask;
-    `float32_only` allows no type of lower precision anywhere; `float8` allows float8.
-    """
-
-    artifact: bytes
-    ins: tuple[Spec, ...]
-    outs: tuple[Spec, ...]
-    cudnn: bool | None = None
-    float32_only: bool = False
-    float8: bool = False
-
-    def to_json(self) -> Header:
-        return {
-            "size": len(self.artifact),
-            "ins": [spec.to_json() for spec in self.ins],
-            "outs": [spec.to_json() for spec in self.outs],
-            "cudnn": None if self.cudnn is None else {"is_causal": self.cudnn},
-            "float32_only": self.float32_only,
-            "float8": self.float8,
-        }
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,46 @@
+"""A job: an artifact and what it must be. The judge writes it, the runner reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from autograder.arrays import Spec
+from autograder.wire import Header
+
+
+@dataclass(frozen=True)
+class Job:
+    """An artifact, the types of its arguments and results, and the rules it is under.
+
+    `cudnn` is None where no cuDNN call is allowed, else whether the call has the causal mask;
+    `float32_only` allows no type of lower precision anywhere; `float8` allows float8.
+    """
+
+    artifact: bytes
+    ins: tuple[Spec, ...]
+    outs: tuple[Spec, ...]
+    cudnn: bool | None = None
+    float32_only: bool = False
+    float8: bool = False
+
+    def to_json(self) -> Header:
+        """All but the artifact's bytes, of which it says the number."""
+        return {
+            "size": len(self.artifact),
+            "ins": [spec.to_json() for spec in self.ins],
+            "outs": [spec.to_json() for spec in self.outs],
+            "cudnn": None if self.cudnn is None else {"is_causal": self.cudnn},
+            "float32_only": self.float32_only,
+            "float8": self.float8,
+        }
+
+    @classmethod
+    def from_json(cls, header: Header, artifact: bytes) -> Job:
+        return cls(
+            artifact,
+            tuple(map(Spec.from_json, header["ins"])),
+            tuple(map(Spec.from_json, header["outs"])),
+            None if header["cudnn"] is None else bool(header["cudnn"]["is_causal"]),
+            bool(header["float32_only"]),
+            bool(header["float8"]),
+        )

@@ -1,0 +1,76 @@
+"""What the runner refuses, in words that name the next step."""
+
+from __future__ import annotations
+
+import re
+
+
+class Refusal(Exception):
+    """An artifact that is not run; `code` is a stable word, the text says why and what to do."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+CALLBACK = (
+    "it calls back into Python (jax.debug.print, jax.debug.callback, jax.pure_callback, io_callback): "
+    "a graded function is data and has no Python to call. Remove the call; print while you develop, not here"
+)
+LINALG = (
+    "it uses a linear-algebra routine (jnp.linalg, jax.scipy.linalg): attention needs none. "
+    "Write it with matrix products, softmax and sums"
+)
+RANDOM = "it draws random numbers: attention is a function of its inputs alone. Remove jax.random and dropout"
+SORT = (
+    "it sorts (sort, top_k, argsort, median): attention needs no sort. Use a maximum or a comparison instead"
+)
+SHARDING = (
+    "it places arrays on devices (sharding constraints, shard_map, collectives): graded functions "
+    "run on one device. Remove the sharding"
+)
+KERNEL = "it brings a kernel of its own (Pallas, Triton, Mosaic), which is native code: use JAX operations"
+MEMORY = "it reads memory that nobody wrote (lax.empty): start from zeros"
+FLOAT64 = (
+    "it computes in float64, so jax_enable_x64 is on somewhere or a float64 array came in: leave x64 off, "
+    "keep constants Python scalars or float32"
+)
+COMPLEX = "it computes with complex numbers: attention is real. Take no complex square roots and no fft"
+PRECISION = (
+    "inputs are float32 here, and it computes in lower precision ({what}): keep float32 throughout, "
+    "and cast only what came in as float16 or bfloat16"
+)
+
+# Operations and custom calls that honest code can meet; the first pattern that matches names the refusal.
+KINDS = [
+    (r"callback|debug_print|infeed|outfeed|send|recv", "callback", CALLBACK),
+    (r"stablehlo\.(cholesky|triangular_solve|fft)$|lapack|cusolver|cublas|cusparse|cu_lu|hip|Qr|Eigh|LuDec",
+     "linalg", LINALG),
+    (r"threefry|rng|PhiloxBits", "random", RANDOM),
+    (r"stablehlo\.sort$|top_?k|TopK", "sort", SORT),
+    (r"[Ss]harding|SPMD|^sdy\.|^mpmd\.|annotate_device|all_gather|all_reduce|all_to_all|reduce_scatter|collective"
+     r"|partition_id|replica_id|cross-replica", "sharding", SHARDING),
+    (r"mosaic|triton|pallas|tpu_custom_call", "kernel", KERNEL),
+    (r"AllocateBuffer", "memory", MEMORY),
+    (r"reduce_precision", "precision", PRECISION.format(what="reduce_precision")),
+]  # fmt: skip
+
+
+def unknown(name: str, what: str) -> Refusal:
+    """The refusal of an operation or custom call that is on no list."""
+    for pattern, code, message in KINDS:
+        if re.search(pattern, name):
+            return Refusal(code, f"the program holds {shown(name)}: {message}.")
+    return Refusal(
+        "operation", f"the program holds the {what} {shown(name)}, which is not among those graded here."
+    )
+
+
+def large(what: str) -> Refusal:
+    return Refusal("too_large", f"the program is too large: {what}.")
+
+
+def shown(text: str) -> str:
+    """A short, printable form of a name that came from a submission."""
+    return ascii(text[:200])[1:-1]

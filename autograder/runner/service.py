@@ -1,0 +1,120 @@
+"""The runner's two requests, load and run, as plain functions of a header and a blob."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from autograder.arrays import DTYPES, Array, Spec, pack, unpack
+from autograder.runner.job import Job
+from autograder.runner.programs import Entry, Program, compile_program
+from autograder.runner.refusal import Refusal, shown
+from autograder.runner.validate import validate
+from autograder.wire import Header
+
+
+class Service:
+    """Holds what was loaded last."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+        self._programs: list[Program] = []
+
+    def answer(self, header: Header, blob: bytes) -> tuple[Header, bytes]:
+        match header:
+            case {"do": "load", "together": bool(together), "jobs": [*items]}:
+                jobs, offset = [], 0
+                for item in items:
+                    jobs.append(Job.from_json(item, blob[offset : offset + item["size"]]))
+                    offset += item["size"]
+                return {"jobs": self.load(jobs, together)}, b""
+            case {"do": "run"}:
+                return self.run(blob, header.get("only"))
+        raise ValueError("not a request")
+
+    def load(self, jobs: Sequence[Job], together: bool) -> list[Header]:
+        """Validate and compile; the answers say for each job what is in it, or why it is refused."""
+        answers: list[Entry | Refusal] = []
+        for job in jobs:
+            try:
+                answers.append(Entry(job, validate(job)))
+            except Refusal as refusal:
+                answers.append(refusal)
+        entries = [answer for answer in answers if isinstance(answer, Entry)]
+        compiled = _compile(entries, together)
+        self._entries = [entry for entry in entries if isinstance(compiled[id(entry)], Program)]
+        self._programs = list({id(p): p for p in compiled.values() if isinstance(p, Program)}.values())
+        return [_described(answer, compiled) for answer in answers]
+
+    def run(self, blob: bytes, only: list[int] | None) -> tuple[Header, bytes]:
+        """Run the loaded jobs, or some of them by position; the answers' order is theirs."""
+        wanted = self._entries if only is None else [self._entries[index] for index in only]
+        arrays = iter(unpack(blob, [spec for entry in wanted for spec in entry.job.ins]))
+        inputs = {id(entry): [next(arrays) for _ in entry.job.ins] for entry in wanted}
+        outputs: dict[int, list[Array] | str] = {}
+        for program in list(self._programs):
+            if any(id(entry) in inputs for entry in program.entries):
+                outputs |= self._run_program(program, inputs)
+        answers: list[Header] = []
+        done: list[Array] = []
+        for entry in wanted:
+            output = outputs[id(entry)]
+            if isinstance(output, str):
+                answers.append({"ok": False, "message": output})
+            else:
+                answers.append({"ok": True})
+                done += output
+        return {"jobs": answers}, pack(done)
+
+    def _run_program(self, program: Program, inputs: dict[int, list[Array]]) -> dict[int, list[Array] | str]:
+        """Outputs or a message by entry, zeros going in where nothing is asked; one that fails is split."""
+        entries = program.entries
+        try:
+            outputs = program.run([inputs.get(id(entry)) or _zeros(entry.job.ins) for entry in entries])
+            return {id(entry): output for entry, output in zip(entries, outputs, strict=True)}
+        except Exception as error:  # XLA's own types; out of memory, mostly
+            if len(entries) == 1:
+                return {id(entries[0]): f"running the program failed: {shown(str(error))}"}
+        self._programs.remove(program)
+        apart: dict[int, list[Array] | str] = {}
+        for entry in entries:
+            single = compile_program([entry])
+            self._programs.append(single)
+            apart |= self._run_program(single, inputs)
+        return apart
+
+
+def _compile(entries: list[Entry], together: bool) -> dict[int, Program | Refusal]:
+    """The program of each entry, by id; one at a time where all together do not compile."""
+    if together and entries:
+        try:
+            return dict.fromkeys(map(id, entries), compile_program(entries))
+        except Refusal as refusal:
+            if len(entries) == 1:
+                return {id(entries[0]): refusal}
+    result: dict[int, Program | Refusal] = {}
+    for entry in entries:
+        try:
+            result[id(entry)] = compile_program([entry])
+        except Refusal as refusal:
+            result[id(entry)] = refusal
+    return result
+
+
+def _zeros(specs: Sequence[Spec]) -> list[Array]:
+    return [np.zeros(spec.shape, DTYPES[spec.dtype]) for spec in specs]
+
+
+def _described(answer: Entry | Refusal, compiled: dict[int, Program | Refusal]) -> Header:
+    outcome = answer if isinstance(answer, Refusal) else compiled[id(answer)]
+    if isinstance(outcome, Refusal) or isinstance(answer, Refusal):
+        refusal = outcome if isinstance(outcome, Refusal) else answer
+        assert isinstance(refusal, Refusal)
+        return {"ok": False, "code": refusal.code, "message": refusal.message}
+    return {
+        "ok": True,
+        "custom_calls": list(answer.valid.custom_calls),
+        "largest": answer.valid.largest,
+        "temp_bytes": outcome.temp_bytes,
+    }
