@@ -74,7 +74,7 @@ class Case:
         query, key, value = inputs.draw(rng, self.specs[0], self.specs[1], self.specs[2], name)
         if not self.gradient:
             return query, key, value
-        cotangent = rng.standard_normal(query.shape).astype(DTYPES[self.dtype])
+        cotangent = np.asarray(rng.standard_normal(query.shape)).astype(DTYPES[self.dtype])
         return query, key, value, cotangent
 
     def usable(self, given: Arrays, reference: Arrays) -> bool:

@@ -1,0 +1,139 @@
+"""Exercise 3: causal attention, the first and last position, and a check of black boxes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autograder import inputs, oracle
+from autograder.arrays import Array, Spec
+from autograder.exercises.attention import Case, misfits
+from autograder.exercises.scenarios import Twins, twins
+from autograder.faults import explain
+from autograder.plan import Evidence, Function, Plan, Problem, Question, Verdicts
+from autograder.wire import Header
+
+FUNCTION = "causal_attention"
+ROUNDS = ("normal", "near_ties", "mixed_heads", "outlier_v")
+CASES = (
+    Case(FUNCTION, (2, 9, 9, 2, 2, 16), rounds=(*ROUNDS, "large"), is_causal=True),
+    Case(FUNCTION, (1, 5, 12, 3, 3, 8), rounds=ROUNDS, is_causal=True),
+    Case(FUNCTION, (1, 12, 5, 2, 2, 8), rounds=ROUNDS, is_causal=True),
+    Case(FUNCTION, (1, 1, 1, 1, 1, 8), is_causal=True),
+    Case(FUNCTION, (2, 16, 16, 2, 2, 32), "bfloat16", ("normal", "mixed_heads"), is_causal=True),
+    Case(FUNCTION, (2, 6, 6, 2, 2, 8), is_causal=True, gradient=True),
+)
+MISFITS = misfits(FUNCTION)
+DIFFERENCES = (("T = S", 8, 8), ("T < S", 4, 9), ("T > S", 9, 4))
+DIFFERENCE_TOLERANCE = 1e-4
+"""Of the largest entry of full attention; two right float32 answers differ by some 1e-6."""
+
+GROUPS: dict[str, tuple[tuple[str, int, int, str], ...]] = {
+    "plain_leaks": (
+        ("no mask", 8, 8, "float32"),
+        ("a transposed mask", 8, 8, "float32"),
+        ("a mask that reaches one position too far", 8, 8, "float32"),
+    ),
+    "partial_leaks": (
+        ("a leak late in the sequence", 12, 12, "float32"),
+        ("a leak in one head", 8, 8, "float32"),
+        ("a leak in one batch row", 8, 8, "float32"),
+    ),
+    "one_way_leaks": (
+        ("a leak through the keys alone", 8, 8, "float32"),
+        ("a leak through the values alone", 8, 8, "float32"),
+    ),
+    "other_shapes": (
+        ("a window that reaches forward", 8, 8, "float32"),
+        ("a mask aligned bottom-right, with T < S", 5, 9, "float32"),
+        ("a mask that reaches one position too far", 9, 5, "float32"),
+        ("a mask that reaches one position too far", 8, 8, "bfloat16"),
+    ),
+}
+
+
+def plan(rng: np.random.Generator) -> Plan:
+    differences = tuple(_difference(rng, *case) for case in DIFFERENCES)
+    boxes = [
+        question
+        for group, members in GROUPS.items()
+        for name, t, s, dtype in members
+        for question in _questions(rng, group, twins(rng, name, t=t, s=s, dtype=dtype))
+    ]
+    order = rng.permutation(len(boxes))
+    shuffled = tuple(boxes[place] for place in order)
+    return Plan(tuple(case.trace() for case in CASES), (*MISFITS, *differences, *shuffled))
+
+
+def judge(evidence: Evidence) -> Verdicts:
+    return {
+        "values": evidence.first(case.key for case in CASES),
+        "errors": evidence.first((CASES[0].key, *(question.key for question in MISFITS)), ()),
+        "first_last": evidence.first(f"difference:{name}" for name, _, _ in DIFFERENCES),
+        **{
+            group: evidence.first(
+                _key(group, *member, kind) for member in members for kind in ("leak", "sound")
+            )
+            for group, members in GROUPS.items()
+        },
+    }
+
+
+def _questions(rng: np.random.Generator, group: str, pair: Twins) -> list[Question]:
+    made = []
+    query, key, value = pair.specs
+    for kind, function in (("leak", pair.leak), ("sound", pair.sound)):
+        arrays = inputs.draw(rng, query, key, value, "normal")
+        sizes = f"T = {query.shape[1]}, S = {key.shape[1]}, {query.dtype}"
+        about = f"is_causal, asked about {'a sound function' if kind == 'sound' else pair.name} ({sizes})"
+        name = _key(group, pair.name, query.shape[1], key.shape[1], query.dtype, kind)
+        made.append(_question(name, about, kind == "sound", arrays, function))
+    return made
+
+
+def _question(key: str, about: str, right: bool, arrays: tuple[Array, ...], function: Function) -> Question:
+    def judge(answer: Header) -> Problem | None:
+        if problem := explain(answer, about):
+            return problem
+        if answer["value"] is right:
+            return None
+        if type(answer["value"]) is not bool:
+            return Problem(f"{about}: expected True or False, got {answer['value']!r}")
+        detail = f"{about}: expected {right}, got {answer['value']}"
+        found = "a sound function is called a leak" if right else "a leak is not seen"
+        return Problem(detail, found)
+
+    step = {"kind": "black_box", "function": "is_causal"}
+    return Question(key, about, step, judge, arrays, function)
+
+
+def _key(group: str, name: str, t: int, s: int, dtype: str, kind: str) -> str:
+    return f"{group}:{name}:{t}:{s}:{dtype}:{kind}"
+
+
+def _difference(rng: np.random.Generator, name: str, t: int, s: int) -> Question:
+    query, key = Spec((2, t, 2, 8), "float32"), Spec((2, s, 2, 8), "float32")
+    arrays = inputs.draw(rng, query, key, key, "normal")
+    full = oracle.attention(*arrays)
+    difference = np.abs(oracle.attention(*arrays, is_causal=True) - full)
+    right = [float(difference[:, place].max()) for place in (0, -1)]
+    limit = DIFFERENCE_TOLERANCE * float(np.abs(full).max())
+    about = f"first_last_difference with T = {t}, S = {s}"
+
+    def judge(answer: Header) -> Problem | None:
+        if problem := explain(answer, about):
+            return problem
+        came = answer["value"]
+        if type(came) is not list or [type(item) for item in came] != [float, float]:
+            return Problem(f"{about}: expected two floats (first, last), got {came!r}")
+        if all(abs(got - want) <= limit for got, want in zip(came, right, strict=True)):
+            return None
+        swapped = all(abs(got - want) <= limit for got, want in zip(came[::-1], right, strict=True))
+        diagnosis = "first and last are exchanged" if swapped else ""
+        wanted = ", ".join(f"{number:.4g}" for number in right)
+        return Problem(
+            f"{about}: expected ({wanted}), got ({', '.join(f'{number:.4g}' for number in came)})", diagnosis
+        )
+
+    return Question(
+        f"difference:{name}", about, {"kind": "call", "function": "first_last_difference"}, judge, arrays
+    )

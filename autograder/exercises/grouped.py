@@ -1,0 +1,91 @@
+"""Exercise 4: grouped-query attention without copies of K and V, and the bytes of a KV cache."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autograder.exercises.attention import COMMON, EXTREME, HALF, Case, misfits, no_library
+from autograder.faults import explain
+from autograder.plan import Evidence, Plan, Problem, Question, Verdicts
+from autograder.wire import Header
+
+FUNCTION = "grouped_query_attention"
+ROUNDS = (*COMMON, *EXTREME)
+FLOAT32 = (
+    Case(FUNCTION, (2, 7, 5, 6, 2, 16), rounds=ROUNDS),
+    Case(FUNCTION, (1, 5, 9, 4, 4, 8), rounds=ROUNDS),
+    Case(FUNCTION, (2, 3, 8, 3, 1, 8), rounds=ROUNDS),
+    Case(FUNCTION, (1, 1, 1, 2, 1, 8)),
+)
+HALVES = (
+    Case(FUNCTION, (2, 7, 9, 6, 2, 16), "bfloat16", HALF),
+    Case(FUNCTION, (1, 9, 5, 4, 2, 32), "float16", HALF),
+)
+GRADIENTS = (Case(FUNCTION, (2, 5, 6, 4, 2, 8), rounds=("normal", "mixed_heads"), gradient=True),)
+# N·T ≤ K·S and N·T ≤ K·H, so that neither scores nor outputs have more elements a batch row than K and V.
+LEAN = Case(FUNCTION, (2, 4, 40, 16, 2, 64))
+MISFITS = misfits(FUNCTION)
+CACHES = (
+    (1, 4096, 8, 128, "bfloat16", 2),
+    (3, 17, 1, 80, "float32", 4),
+    (2, 8192, 4, 64, "float16", 2),
+    (5, 300, 2, 96, "float8_e4m3fn", 1),
+    (7, 1, 12, 256, "float32", 4),
+)
+
+
+def plan(rng: np.random.Generator) -> Plan:
+    cases = (*FLOAT32, *HALVES, *GRADIENTS, LEAN)
+    return Plan(tuple(case.trace() for case in cases), (*MISFITS, *(_cache(*case) for case in CACHES)))
+
+
+def judge(evidence: Evidence) -> Verdicts:
+    return {
+        "float32": evidence.first(case.key for case in (*FLOAT32, LEAN)),
+        "half_precision": evidence.first(case.key for case in HALVES),
+        "gradient": evidence.first(case.key for case in GRADIENTS),
+        "no_copy": evidence.first((LEAN.key,)) or _copies(evidence),
+        "errors": evidence.first((FLOAT32[0].key, *(question.key for question in MISFITS)), ()),
+        "no_library": no_library(evidence),
+        "kv_cache_bytes": evidence.first(_cache_key(*case[:5]) for case in CACHES),
+    }
+
+
+def _copies(evidence: Evidence) -> Problem | None:
+    """At LEAN's sizes no value of an honest program is larger than K or V."""
+    b, _, s, n, k, h = LEAN.sizes
+    largest, allowed = evidence.facts[LEAN.key].largest, b * s * k * h
+    if largest <= allowed:
+        return None
+    return Problem(
+        f"{LEAN.about}: the largest array in the program has {largest} elements; "
+        f"key and value have {allowed}, so the limit is {allowed} "
+        f"({largest / allowed:.3g} times as many; N / K is {n // k})",
+        "K and V are copied out to more heads",
+    )
+
+
+def _cache_key(*sizes: object) -> str:
+    return f"kv_cache_bytes{sizes}"
+
+
+def _cache(batch: int, seq_len: int, heads: int, head_dim: int, dtype: str, itemsize: int) -> Question:
+    right = 2 * batch * seq_len * heads * head_dim * itemsize
+    about = f"kv_cache_bytes({batch}, {seq_len}, {heads}, {head_dim}, jnp.{dtype})"
+
+    def judge(answer: Header) -> Problem | None:
+        if problem := explain(answer, about):
+            return problem
+        came = answer["value"]
+        if type(came) is int and came == right:
+            return None
+        known = {right // 2: "K or V alone is counted", right / itemsize: "the dtype's bytes are not counted"}
+        diagnosis = known.get(came, "") if type(came) in (int, float) else ""
+        return Problem(f"{about}: expected the int {right}, got {came!r}", diagnosis)
+
+    step = {
+        "kind": "call",
+        "function": "kv_cache_bytes",
+        "values": [batch, seq_len, heads, head_dim, {"dtype": dtype}],
+    }
+    return Question(_cache_key(batch, seq_len, heads, head_dim, dtype), about, step, judge)

@@ -1,0 +1,151 @@
+"""Attention functions that are causal, and ones that leak, in NumPy: the judge answers as one of them.
+
+Each leak has a sound twin of the same shape and dtype. Where in the sequence, in which head and in which
+batch row a leak sits is drawn anew in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder import oracle
+from autograder.arrays import DTYPES, Array, Spec
+from autograder.plan import Function
+
+Weights = Callable[[Array, Array], Array]
+"""From scores (B, N, T, S) and the causal mask (T, S) to weights (B, N, T, S)."""
+
+
+@dataclass(frozen=True)
+class Twins:
+    """A leak and a sound function on the same types."""
+
+    name: str
+    specs: tuple[Spec, Spec, Spec]
+    leak: Function
+    sound: Function
+
+
+def twins(rng: np.random.Generator, name: str, *, t: int, s: int, dtype: str = "float32") -> Twins:
+    """The pair of this name (a key of LEAKS), with T = t and S = s, two batch rows and two heads."""
+    query, key = Spec((2, t, 2, 8), dtype), Spec((2, s, 2, 8), dtype)
+    leak = LEAKS[name](rng, t, s)
+    sound = SOUND[int(rng.integers(len(SOUND)))]
+    return Twins(name, (query, key, key), _function(leak, dtype), _function(sound, dtype))
+
+
+def _function(weigh: Weights | _Shifted, dtype: str) -> Function:
+    def attention(query: Array, key: Array, value: Array) -> Array:
+        scores = oracle.scores(query, key)
+        causal = oracle.visible(query.shape[1], key.shape[1], is_causal=True)
+        if isinstance(weigh, _Shifted):
+            weights, value = _where(scores, causal), np.roll(value, -weigh.by, axis=1)
+        else:
+            weights = weigh(scores, causal)
+        return oracle.combine(weights, value).astype(DTYPES[dtype])
+
+    return attention
+
+
+@dataclass(frozen=True)
+class _Shifted:
+    """Causal weights over values that are `by` positions late."""
+
+    by: int
+
+
+def _where(scores: Array, mask: Array) -> Array:
+    return oracle.softmax(np.where(mask, scores, -np.inf))
+
+
+def _added(scores: Array, mask: Array) -> Array:
+    return oracle.softmax(scores + np.where(mask, 0.0, -1e9))
+
+
+def _renormalised(scores: Array, mask: Array) -> Array:
+    # In float64 the sum loses nothing to the masked weights, which a softmax over all keys includes.
+    weights = np.where(mask, np.exp(scores), 0.0)
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+def _window(scores: Array, mask: Array) -> Array:
+    near = _visible(mask, (3, None))
+    return oracle.softmax(np.where(mask & near | _last_key(mask), scores, -np.inf))
+
+
+def _visible(mask: Array, window: oracle.Window) -> Array:
+    queries, keys = mask.shape
+    return oracle.visible(queries, keys, window=window)
+
+
+def _last_key(mask: Array) -> Array:
+    """For T > S + 3, rows whose window holds no key see the last one."""
+    rows = np.arange(mask.shape[0])[:, None] >= mask.shape[1]
+    return np.asarray(rows & (np.arange(mask.shape[1]) == mask.shape[1] - 1))
+
+
+SOUND: tuple[Weights, ...] = (_where, _added, _renormalised, _window)
+
+
+def _no_mask(rng: np.random.Generator, t: int, s: int) -> Weights:
+    return lambda scores, mask: oracle.softmax(scores)
+
+
+def _transposed(rng: np.random.Generator, t: int, s: int) -> Weights:
+    return lambda scores, mask: _where(scores, ~mask | _visible(mask, (0, 0)) | _last_key(mask))
+
+
+def _one_too_far(rng: np.random.Generator, t: int, s: int) -> Weights:
+    return lambda scores, mask: _where(scores, _visible(mask, (None, 1)))
+
+
+def _late(rng: np.random.Generator, t: int, s: int) -> Weights:
+    start = int(rng.integers(min(t, s) // 2, min(t, s - 1)))
+    rows = np.arange(t)[:, None] >= start
+    return lambda scores, mask: _where(scores, mask | rows)
+
+
+def _one_head(rng: np.random.Generator, t: int, s: int) -> Weights:
+    head = np.arange(2)[:, None, None] == int(rng.integers(2))
+    return lambda scores, mask: _where(scores, mask | head)
+
+
+def _one_row(rng: np.random.Generator, t: int, s: int) -> Weights:
+    row = np.arange(2)[:, None, None, None] == int(rng.integers(2))
+    return lambda scores, mask: _where(scores, mask | row)
+
+
+def _keys_only(rng: np.random.Generator, t: int, s: int) -> Weights:
+    """Masked after the softmax and not normalised again: future keys take weight, future values do not."""
+    return lambda scores, mask: np.where(mask, oracle.softmax(scores), 0.0)
+
+
+def _values_only(rng: np.random.Generator, t: int, s: int) -> _Shifted:
+    return _Shifted(int(rng.integers(1, 3)))
+
+
+def _window_forward(rng: np.random.Generator, t: int, s: int) -> Weights:
+    reach = int(rng.integers(1, 3))
+    return lambda scores, mask: _where(scores, _visible(mask, (3, reach)) | _last_key(mask))
+
+
+def _bottom_right(rng: np.random.Generator, t: int, s: int) -> Weights:
+    """The mask of a decoder that has seen S - T keys before: not causal by the top-left count."""
+    return lambda scores, mask: _where(scores, _visible(mask, (None, s - t)))
+
+
+LEAKS: dict[str, Callable[[np.random.Generator, int, int], Weights | _Shifted]] = {
+    "no mask": _no_mask,
+    "a transposed mask": _transposed,
+    "a mask that reaches one position too far": _one_too_far,
+    "a leak late in the sequence": _late,
+    "a leak in one head": _one_head,
+    "a leak in one batch row": _one_row,
+    "a leak through the keys alone": _keys_only,
+    "a leak through the values alone": _values_only,
+    "a window that reaches forward": _window_forward,
+    "a mask aligned bottom-right, with T < S": _bottom_right,
+}
