@@ -1,0 +1,72 @@
+"""Compiled helpers inside; init and apply through jit, inside the autocast."""
+
+import re
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+
+@dataclass(frozen=True)
+class Support:
+    ok: bool
+    reason: str | None
+
+
+def fp8_support(device, op="matmul"):
+    needed = {"matmul": 8.9, "attention": 9.0}[op]
+    if device.platform != "gpu":
+        return Support(False, f"platform {device.platform} is not a GPU")
+    capability = getattr(device, "compute_capability", None)
+    try:
+        number = float(capability)
+    except (TypeError, ValueError):
+        return Support(False, f"compute capability {capability} is not a number")
+    if number < needed:
+        return Support(False, f"compute capability {capability} is below {needed}")
+    try:
+        import transformer_engine.jax as te
+    except ImportError as error:
+        return Support(False, f"TransformerEngine is missing: {error}")
+    ok, reason = te.quantize.is_scaling_mode_supported(te.quantize.ScalingMode.DELAYED_TENSOR_SCALING)
+    if not ok:
+        return Support(False, f"TransformerEngine says: {reason}")
+    return Support(True, None)
+
+
+def run_with_fp8(module, rng, inputs, *, support, recipe):
+    def both(rng, *inputs):
+        variables = module.init(rng, *inputs)
+        return module.apply(variables, *inputs), variables
+
+    if not support.ok:
+        return jax.jit(both)(rng, *inputs)
+    import transformer_engine.jax as te
+
+    with te.autocast(enabled=support.ok, recipe=recipe):
+        return jax.jit(both)(rng, *inputs)
+
+
+@jax.jit
+def _scale(amax, scale, fp8_max, margin):
+    new = fp8_max / amax * 2.0**-margin
+    usable = jnp.all(jnp.stack([amax > 0, amax < jnp.inf, jnp.isfinite(new)]))
+    return usable * jnp.where(usable, new, 0) + ~usable * scale
+
+
+def delayed_scale(amax_history, scale, *, fp8_max=448.0, margin=0):
+    return _scale(amax_history.max(), jnp.float32(scale), fp8_max, margin)
+
+
+@jax.jit
+def quantize_e4m3(x, scale):
+    y = jnp.multiply(x, scale, dtype=jnp.float32) if False else jnp.asarray(x, jnp.float32) * scale
+    y = jnp.where(y > 448, 448, y)
+    return jnp.where(y < -448, -448, y).astype(jnp.float8_e4m3fn)
+
+
+def ran_fp8(program_text):
+    text = re.sub(r'"[^"]*"|//.*', "", program_text)
+    calls = re.findall(r"stablehlo.(?:dot_general|convolution|custom_call).* : \((.*)\) ->", text)
+    return any("f8E" in operands for operands in calls)

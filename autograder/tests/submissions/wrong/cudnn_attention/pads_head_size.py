@@ -1,0 +1,42 @@
+"""A head size of 60 or 100 is padded for cuDNN, without a word.
+
+Fails: labels
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+
+@dataclass(frozen=True)
+class AttentionRun:
+    output: jax.Array
+    backend: str
+    reason: str | None
+
+
+def attention_with_fallback(query, key, value, *, is_causal=False):
+    b, t, n, h = query.shape
+    _, s, k, _ = key.shape
+    if key.shape != (b, s, k, h) or value.shape != key.shape or n % k:
+        raise ValueError(f"query {query.shape}, key {key.shape} and value {value.shape} do not fit")
+    device = jax.devices()[0]
+    if query.dtype not in (jnp.float16, jnp.bfloat16):
+        reason = f"cuDNN does not take {query.dtype}"
+    elif device.platform != "gpu":
+        reason = f"the device is a {device.platform}"
+    elif float(device.compute_capability) < 8.0:
+        reason = f"compute capability {device.compute_capability} is older than 8.0"
+    else:
+        try:
+            pad = [(0, 0), (0, 0), (0, 0), (0, -h % 8)]
+            q, k, v = (jnp.pad(x, pad) for x in (query, key, value))
+            output = jax.nn.dot_product_attention(
+                q, k, v, scale=h**-0.5, is_causal=is_causal, implementation="cudnn"
+            )[..., :h]
+            return AttentionRun(output, "cudnn", None)
+        except (NotImplementedError, RuntimeError) as error:
+            reason = str(error)
+    output = jax.nn.dot_product_attention(query, key, value, is_causal=is_causal, implementation="xla")
+    return AttentionRun(output, "xla", reason)

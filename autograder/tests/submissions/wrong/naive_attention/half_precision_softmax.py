@@ -1,0 +1,17 @@
+"""Scores and softmax in the dtype of the inputs.
+
+Fails: half_precision
+"""
+
+import jax
+import jax.numpy as jnp
+
+
+def naive_attention(query, key, value):
+    b, t, n, h = query.shape
+    if key.shape != (b, key.shape[1], n, h) or value.shape != key.shape:
+        raise ValueError(f"query {query.shape}, key {key.shape} and value {value.shape} do not fit")
+    scores = jnp.einsum("btnh,bsnh->bnts", query, key) / h**0.5
+    weights = jax.nn.softmax(scores, axis=-1)
+    output = jnp.einsum("bnts,bsnh->btnh", weights, value, preferred_element_type=jnp.float32)
+    return output.astype(query.dtype)

@@ -1,0 +1,17 @@
+"""The scores are divided by H instead of its square root.
+
+Fails: float32
+"""
+
+import jax
+import jax.numpy as jnp
+
+
+def naive_attention(query, key, value):
+    b, t, n, h = query.shape
+    if key.shape != (b, key.shape[1], n, h) or value.shape != key.shape:
+        raise ValueError(f"query {query.shape}, key {key.shape} and value {value.shape} do not fit")
+    scores = jnp.einsum("btnh,bsnh->bnts", query, key, preferred_element_type=jnp.float32) / h
+    weights = jax.nn.softmax(scores, axis=-1)
+    output = jnp.einsum("bnts,bsnh->btnh", weights, value, preferred_element_type=jnp.float32)
+    return output.astype(query.dtype)
