@@ -1,0 +1,110 @@
+"""What `fp8_support` is asked: devices by platform and capability, TransformerEngine there, absent or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from autograder.faults import explain
+from autograder.plan import Problem, Question
+from autograder.wire import Header
+
+AGREES: Header = {"ok": True, "reason": ""}
+ENGINE_NAMES = ("transformer_engine", "TransformerEngine", "Transformer Engine", "TE")
+NAMES = (
+    "NVIDIA L4",
+    "NVIDIA H100 80GB HBM3",
+    "NVIDIA GeForce RTX 5090",
+    "NVIDIA A100-SXM4-40GB",
+    "NVIDIA B300",
+)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A device, what TransformerEngine is (None: absent), the operation, and the right answer.
+
+    `names`: one of these words must be in the reason of a refusal; "drawn" stands for TE's own reason.
+    """
+
+    about: Header
+    ok: bool
+    names: tuple[str, ...] = ()
+    op: str | None = None
+    te: Header | None = field(default_factory=lambda: AGREES)
+
+    @property
+    def key(self) -> str:
+        shown = ", ".join(f"{name} {value!r}" for name, value in self.about.items())
+        engine = "" if self.te == AGREES else ", TE absent" if self.te is None else ", TE refuses"
+        op = f", op={self.op!r}" if self.op else ""
+        return f"fp8_support(device with {shown}{op}){engine}"
+
+
+def _gpu(capability: str) -> Header:
+    return {"platform": "gpu", "compute_capability": capability}
+
+
+REFUSES: Header = {"ok": False, "reason": "drawn"}
+BY_CAPABILITY = ("capability", "compute_capability")
+CAPABILITY = (
+    Ask(_gpu("8.9"), True),
+    Ask(_gpu("9.0"), True, op="matmul"),
+    Ask(_gpu("10.0"), True),
+    Ask(_gpu("12.0"), True),
+    Ask(_gpu("9.0"), True, op="attention"),
+    Ask(_gpu("10.3"), True, op="attention"),
+    Ask(_gpu("8.9"), False, ("8.9", *BY_CAPABILITY), op="attention"),
+    Ask(_gpu("8.6"), False, ("8.6", *BY_CAPABILITY)),
+    Ask(_gpu("7.5"), False, ("7.5", *BY_CAPABILITY), op="attention"),
+    Ask(_gpu("gfx942"), False, ("gfx942", *BY_CAPABILITY)),
+    Ask({"platform": "gpu"}, False, BY_CAPABILITY),
+    Ask({"platform": "cpu"}, False, ("cpu", "CPU", "platform")),
+    Ask({"platform": "tpu"}, False, ("tpu", "TPU", "platform"), op="attention"),
+)
+ENGINE = (
+    Ask(_gpu("9.0"), False, ENGINE_NAMES, te=None),
+    Ask(_gpu("9.0"), False, ("drawn",), te=REFUSES),
+    Ask(_gpu("10.0"), False, ("drawn",), op="attention", te=REFUSES),
+    Ask({"platform": "cpu"}, False, ("cpu", "CPU", "platform"), te=None),
+    Ask(_gpu("8.0"), False, ("8.0", *BY_CAPABILITY), te=None),
+    Ask(_gpu("8.0"), False, ("8.0", *BY_CAPABILITY), te=REFUSES),
+)
+CAPABILITY_KEYS = tuple(ask.key for ask in CAPABILITY)
+ENGINE_KEYS = (CAPABILITY[0].key, *(ask.key for ask in ENGINE))
+
+
+def questions(rng: np.random.Generator) -> tuple[Question, ...]:
+    """All of them, each device under a name that says nothing, TE's reason drawn."""
+    return tuple(_question(ask, rng) for ask in (*CAPABILITY, *ENGINE))
+
+
+def _question(ask: Ask, rng: np.random.Generator) -> Question:
+    reason = f"delayed scaling is off, code {int(rng.integers(10_000, 99_999))}"
+    names = tuple(reason if name == "drawn" else name for name in ask.names)
+    kind = NAMES[int(rng.integers(len(NAMES)))]
+
+    def judge(answer: Header) -> Problem | None:
+        if problem := explain(answer, ask.key):
+            return problem
+        ok, why = answer["ok"], answer["reason"]
+        if ok is not ask.ok:
+            return Problem(f"{ask.key}: expected ok={ask.ok}, got ok={ok!r} with reason {why!r}")
+        if ok:
+            return None if why is None else Problem(f"{ask.key}: expected reason None, got {why!r}")
+        if type(why) is not str or not any(name in why for name in names):
+            wanted = " or ".join(names)
+            return Problem(
+                f"{ask.key}: expected a reason that names the first refusal ({wanted}), got {why!r}"
+            )
+        return None
+
+    step = {
+        "kind": "support",
+        "function": "fp8_support",
+        "about": {**ask.about, "device_kind": kind},
+        "kwargs": {"op": ask.op} if ask.op else {},
+        "te": {**ask.te, "reason": reason} if ask.te == REFUSES else ask.te,
+    }
+    return Question(ask.key, ask.key, step, judge)

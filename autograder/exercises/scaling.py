@@ -1,0 +1,150 @@
+"""`delayed_scale` and `quantize_e4m3`, judged by their formulas in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from autograder.arrays import DTYPES, Array, Spec
+from autograder.plan import Arrays, Problem, Trace
+
+E4M3_MAX, E5M2_MAX = 448.0, 57344.0
+SCALE = Spec((), "float32")
+TOLERANCE = 1e-6
+HISTORIES: dict[str, Callable[[Array], Array]] = {
+    "steady": lambda amax: amax,
+    "spike in the middle": lambda amax: _with(amax, amax.size // 2, 40 * amax.max()),
+    "zero": lambda amax: amax * 0,
+    "negative": lambda amax: -amax,
+    "infinite": lambda amax: _with(amax, 0, np.inf),
+    "NaN": lambda amax: _with(amax, 0, np.nan),
+    "tiny": lambda amax: amax * 1e-37,
+}
+TENSORS: dict[str, Callable[[Array], Array]] = {
+    "normal": lambda x: x,
+    "too large": lambda x: x * 4000,
+    "infinite": lambda x: _with(_with(x, 0, np.inf), 1, -np.inf),
+    "NaN": lambda x: _with(x, 2, np.nan),
+}
+OPTIONS: tuple[tuple[int, dict[str, float]], ...] = (
+    (16, {}),
+    (5, {"fp8_max": E5M2_MAX}),
+    (1024, {"margin": 2}),
+)
+
+
+@cache
+def delayed_scale_traces() -> tuple[Trace, ...]:
+    return tuple(_delayed_scale(length, options) for length, options in OPTIONS)
+
+
+@cache
+def quantize_traces() -> tuple[Trace, ...]:
+    return (_quantize(Spec((8, 16), "float32")), _quantize(Spec((3, 5, 7), "bfloat16")))
+
+
+def _delayed_scale(length: int, options: dict[str, float]) -> Trace:
+    history = Spec((length,), "float32")
+    shown = "".join(f", {name}={value:g}" for name, value in options.items())
+    about = f"delayed_scale({history}, scale{shown})"
+
+    def draw(rng: np.random.Generator, name: str) -> Arrays:
+        amax = np.asarray(rng.uniform(0.5, 9.0, length)).astype(np.float32)
+        return HISTORIES[name](amax), np.asarray(rng.uniform(0.1, 100), np.float32)
+
+    def judge(name: str, given: Arrays, outs: Arrays, reference: Arrays) -> Problem | None:
+        amax, scale = given[0].max(), given[1]
+        with np.errstate(all="ignore"):
+            fresh = (
+                np.float32(options.get("fp8_max", E4M3_MAX))
+                / amax
+                / np.float32(2.0) ** options.get("margin", 0)
+            )
+        want = fresh if amax > 0 and np.isfinite(amax) and np.isfinite(fresh) else scale
+        error = abs(float(outs[0]) - float(want))
+        if error <= TOLERANCE * abs(float(want)):
+            return None
+        return Problem(
+            f"{about}, a history that is {name}: amax {amax:.6g}, old scale {scale:.6g}: "
+            f"expected {want:.6g}, got {outs[0]:.6g}",
+            _known(float(outs[0]), float(want), given),
+        )
+
+    return Trace(
+        key=about,
+        about=about,
+        step={
+            "kind": "trace",
+            "function": "delayed_scale",
+            "args": [history.to_json(), SCALE.to_json()],
+            "kwargs": options,
+        },
+        ins=(history, SCALE),
+        outs=(SCALE,),
+        rounds=tuple(HISTORIES),
+        draw=draw,
+        judge=judge,
+    )
+
+
+def _known(got: float, want: float, given: Arrays) -> str:
+    """The name of a known mistake."""
+    history = given[0].astype(np.float64)
+
+    def close(other: float) -> bool:
+        return abs(got - other) <= 1e-5 * abs(other)
+
+    if close(1 / want):
+        return "this is the reciprocal, Flax's convention; TransformerEngine multiplies by the scale"
+    if history[-1] and close(want * history.max() / history[-1]):
+        return "the latest amax is used instead of the largest of the history"
+    if history.min() and close(want * history.max() / history.min()):
+        return "the smallest amax is used instead of the largest"
+    if close(want * 16) or close(want * 4):
+        return "the margin divides the scale: fp8_max / amax / 2^margin"
+    return ""
+
+
+def _quantize(spec: Spec) -> Trace:
+    about = f"quantize_e4m3({spec}, scale)"
+    out = Spec(spec.shape, "float8_e4m3fn")
+
+    def draw(rng: np.random.Generator, name: str) -> Arrays:
+        x = TENSORS[name](np.asarray(rng.standard_normal(spec.shape)).reshape(-1)).reshape(spec.shape)
+        return x.astype(DTYPES[spec.dtype]), np.asarray(rng.uniform(20, 90), np.float32)
+
+    def judge(name: str, given: Arrays, outs: Arrays, reference: Arrays) -> Problem | None:
+        x, scale = given
+        with np.errstate(all="ignore"):
+            want = np.clip(x.astype(np.float32) * scale, -E4M3_MAX, E4M3_MAX).astype(DTYPES[out.dtype])
+        got_wide, want_wide = outs[0].astype(np.float32), want.astype(np.float32)
+        same = (got_wide == want_wide) | (np.isnan(got_wide) & np.isnan(want_wide))
+        if same.all():
+            return None
+        index = tuple(int(i) for i in np.argwhere(~same)[0])
+        count = int((~same).sum())
+        return Problem(
+            f"{about}, {name} entries: {count} of {same.size} differ, the first at {list(index)}: "
+            f"x {float(x[index]):.6g} · scale {float(scale):.6g}: "
+            f"expected {want_wide[index]:g}, got {got_wide[index]:g}"
+        )
+
+    return Trace(
+        key=about,
+        about=about,
+        step={"kind": "trace", "function": "quantize_e4m3", "args": [spec.to_json(), SCALE.to_json()]},
+        ins=(spec, SCALE),
+        outs=(out,),
+        rounds=tuple(TENSORS),
+        draw=draw,
+        judge=judge,
+        float8=True,
+    )
+
+
+def _with(array: Array, place: int, value: float) -> Array:
+    array = array.copy()
+    array[place] = value
+    return array
