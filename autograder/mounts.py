@@ -67,7 +67,7 @@ def _masks(places: dict[Path, list[str]], hidden: Sequence[Path]) -> list[Path]:
     for place, option in places.items():
         source = Path(os.path.realpath(place))
         for path in hidden:
-            if option[0] == "--ro-bind" and path != source and path.is_relative_to(source):
+            if option[0] == "--ro-bind" and path.is_relative_to(source):
                 masks[place / path.relative_to(source)] = None
     return list(masks)
 

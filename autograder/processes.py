@@ -23,11 +23,11 @@ def family(pid: int) -> list[int]:
 
 
 def of_user(uid: int) -> Iterator[Path]:
-    """The /proc folders of one user's processes."""
+    """The /proc folders of one user's processes, zombies left out."""
     with suppress(OSError):
         for entry in PROC.iterdir():
             with suppress(OSError, ValueError):
-                if entry.name.isdigit() and _uid(entry) == uid:
+                if entry.name.isdigit() and _uid(entry) == uid and _runs(int(entry.name)):
                     yield entry
 
 

@@ -240,7 +240,7 @@ def _may_run() -> bool:
 
 
 def _python() -> list[str]:
-    return [sys.executable, "-I", "-X", "utf8"]
+    return [sys.executable, "-I", "-u", "-X", "utf8"]
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
