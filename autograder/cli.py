@@ -1,0 +1,170 @@
+"""The command `grade`: parses, calls, returns an exit status.
+
+0: all that can be graded here passed; 1: something failed or is not started; 2: usage; 3: the grader's own
+fault. Nothing heavier than Typer is imported before it is known that there is something to grade.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from autograder import catalog, workspace
+from autograder.report import document, plain
+
+DEFAULT = "run"
+USAGE, FAULT, INTERRUPTED = 2, 3, 130
+
+
+class DefaultCommand(TyperGroup):
+    """A group that takes what names no command as the arguments of `run`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or args[0] not in (*self.commands, "--help"):
+            args = [DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        self.commands[DEFAULT].format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+app = typer.Typer(
+    cls=DefaultCommand,
+    help="Grade exercises on attention, all of them or those you name by number or module.",
+    subcommand_metavar="[EXERCISE]... | COMMAND",
+    options_metavar="[OPTIONS]",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command(DEFAULT)
+def run(
+    exercises: Annotated[
+        list[str] | None, typer.Argument(metavar="EXERCISE", help="Number or module; all without one.")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--from", metavar="DIR", help="The folder of the modules to grade.")
+    ] = None,
+    json: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write the report there too; - for stdout.")
+    ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option("--replay", metavar="REPORT", help="Use a report's seeds again; never a grade."),
+    ] = None,
+) -> None:
+    """Grade exercises; what `grade` does without a command."""
+    try:
+        raise typer.Exit(_run(exercises or (), folder, json, replay))
+    except document.Unusable as why:
+        _usage(str(why))
+    except KeyboardInterrupt:
+        typer.echo("Stopped; nothing was graded.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+@app.command("list")
+def list_exercises() -> None:
+    """Name the exercises and their points."""
+    for exercise in catalog.EXERCISES:
+        points = sum(check.points for check in exercise.checks)
+        waiting = sum(check.points for check in exercise.checks if check.needs)
+        on_gpu = f", {waiting} of them on a GPU" if waiting else ""
+        typer.echo(f"{exercise.number} {exercise.name:<16} {exercise.title} ({points} points{on_gpu})")
+
+
+@app.command()
+def doctor() -> None:
+    """Say what can be graded on this machine, what waits, and what to install."""
+    from autograder import doctor
+
+    for line in doctor.lines():
+        typer.echo(line)
+
+
+def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        plain.safe(stream)
+    app(prog_name="grade")
+
+
+def _run(names: Sequence[str], folder: Path | None, json: str | None, replay: Path | None) -> int:
+    earlier = document.provenance(replay) if replay else None
+    if earlier and not names:
+        names = [name for name in earlier["seed"] if catalog.find(name)]
+    exercises = _exercises(names)
+    folder = _folder(folder, exercises)
+    if json is not None:
+        document.check(json)
+    try:
+        return _grade(exercises, folder, json, earlier)
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        message = (
+            "The grader itself failed: our fault, not yours. Run grade doctor, and report it with this text."
+        )
+        typer.echo(f"\n{message}", err=True)
+        return FAULT
+
+
+def _grade(
+    exercises: Sequence[catalog.Exercise], folder: Path, json: str | None, earlier: dict[str, Any] | None
+) -> int:
+    import asyncio
+
+    from autograder import grading
+    from autograder.report import progress, terminal
+
+    settings = grading.Settings(seeds=earlier["seed"] if earlier else None)
+    with progress.shown(exercises, sys.stderr) as say:
+        report = asyncio.run(grading.grade(exercises, folder, settings, say))
+    if json is not None:
+        document.write(report, json)
+    screen = terminal.console(sys.stderr if json == document.STDOUT else sys.stdout)
+    terminal.show(report, screen, folder)
+    for name, sha256 in report.provenance.sha256.items():
+        if earlier and earlier["sha256"].get(name) != sha256:
+            screen.print(f"{name}.py is not the file that the earlier report graded.")
+    return report.exit_code
+
+
+def _exercises(names: Sequence[str]) -> list[catalog.Exercise]:
+    """Those named, in the catalog's order; all where none is."""
+    chosen = [catalog.find(name) for name in names]
+    unknown = [name for name, found in zip(names, chosen, strict=True) if found is None]
+    if unknown:
+        there = ", ".join(f"{exercise.number} {exercise.name}" for exercise in catalog.EXERCISES)
+        _usage(f"there is no exercise {', '.join(unknown)}; there are: {there}")
+    return [exercise for exercise in catalog.EXERCISES if exercise in chosen or not names]
+
+
+def _folder(named: Path | None, exercises: Sequence[catalog.Exercise]) -> Path:
+    if named is None:
+        return _short(workspace.find(Path.cwd()))
+    if not named.is_dir():
+        _usage(f"--from {named} is {'a file' if named.exists() else 'not there'}; name a folder of modules")
+    if not any(os.path.lexists(named / f"{exercise.name}.py") for exercise in exercises):
+        _usage(f"--from {named} holds no {' or '.join(f'{exercise.name}.py' for exercise in exercises)}")
+    return named
+
+
+def _short(folder: Path) -> Path:
+    """As seen from here, where it lies below."""
+    here = Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
+
+
+def _usage(message: str) -> NoReturn:
+    typer.echo(f"grade: {message}", err=True)
+    raise typer.Exit(USAGE)

@@ -1,0 +1,197 @@
+"""What this machine has, what can be graded on it, what waits, and what to install. Imports no JAX itself."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from autograder import catalog, sandbox
+from autograder.output import clean
+
+PROBE_SECONDS = 60
+JAX = """
+import json, jax
+def about(device):
+    return device.platform, device.device_kind, str(getattr(device, "compute_capability", ""))
+found = {"devices": list(map(about, jax.devices()))}
+try:
+    from jax._src.lib import cuda_versions
+    found["cudnn"] = cuda_versions.cudnn_get_version()
+except Exception:
+    pass
+print(json.dumps(found))
+"""
+ENGINE = """
+import json
+from transformer_engine.jax.quantize import is_fp8_available
+print(json.dumps({"fp8": list(map(str, is_fp8_available()))}))
+"""
+CUDA_PLUGINS = ("jax-cuda12-plugin", "jax-cuda13-plugin")
+CUDNN = ("nvidia-cudnn-cu12", "nvidia-cudnn-cu13")
+ENGINES = ("transformer-engine", "transformer-engine-jax")
+COMPILED = ("jax", "jax.numpy", "flax", "numpy")
+GPU_EXTRA = "pip install 'attention-lab[gpu]'"
+
+
+def lines() -> Iterator[str]:
+    """The examination, line by line, as it goes on."""
+    advice: list[str] = []
+    yield _line("Python", f"{platform.python_version()} ({sys.executable})")
+    yield _line("bytecode", _bytecode(advice))
+    yield _line("JAX", _installed(("jax",), ("jaxlib",), ("flax",), ("numpy",)))
+    yield _line("CUDA plugin", _installed(CUDA_PLUGINS))
+    yield _line("cuDNN", _installed(CUDNN))
+    yield _line("TransformerEngine", _engine())
+    yield _line("devices", _devices(advice))
+    yield _line("sandbox", _sandbox(advice))
+    yield _line("nbgrader", f"{_installed(('nbgrader',))} (only instructors need it)")
+    yield ""
+    yield from _exercises()
+    yield ""
+    yield from (f"To do: {step}" for step in advice)
+    yield "" if advice else "Nothing to install or to change."
+
+
+def _exercises() -> Iterator[str]:
+    waits = False
+    for exercise in catalog.EXERCISES:
+        here = sum(check.points for check in exercise.checks if not check.needs)
+        waiting = [check for check in exercise.checks if check.needs]
+        total = here + sum(check.points for check in waiting)
+        simulated = sum(check.points for check in exercise.checks if check.simulated)
+        on_doubles = f", {simulated} of them on doubles of a GPU" if simulated else ""
+        yield f"{exercise.number} {exercise.name:<16} {here} of {total} points can be graded here{on_doubles}"
+        for needs in dict.fromkeys(check.needs for check in waiting):
+            group = [check for check in waiting if check.needs == needs]
+            names = ", ".join(check.id for check in group)
+            yield f"  {sum(check.points for check in group)} wait ({names}): {needs}"
+        waits = waits or bool(waiting)
+    if waits:
+        yield "This version runs no check that needs a GPU, on any machine. What waits costs nothing."
+
+
+def _bytecode(advice: list[str]) -> str:
+    """Whether the packages that each child imports are compiled; a sandbox may not write what is missing."""
+    missing = [name for name in COMPILED if not _compiled(name)]
+    if not missing:
+        return "compiled"
+    root = importlib.util.find_spec(missing[0].partition(".")[0])
+    folder = Path(str(root.origin)).parent.parent if root else Path(sys.prefix)
+    advice.append(
+        f'"{sys.executable}" -m compileall -q "{folder}"  (each process then starts about 2 s sooner)'
+    )
+    return f"not compiled: {', '.join(missing)}"
+
+
+def _compiled(name: str) -> bool:
+    package, _, module = name.partition(".")
+    found = importlib.util.find_spec(package)
+    if found is None or found.origin is None:
+        return True  # not installed: said elsewhere
+    source = Path(found.origin).parent / module / "__init__.py"
+    return not source.exists() or Path(importlib.util.cache_from_source(str(source))).exists()
+
+
+def _devices(advice: list[str]) -> str:
+    found, failure = _probe(JAX)
+    gpu = _nvidia_smi()
+    if found is None:
+        advice.append("reinstall JAX: pip install --force-reinstall jax jaxlib")
+        return f"JAX does not run: {failure}"
+    named = [
+        f"{kind} ({where}{f' {capability}' * bool(capability)})"
+        for where, kind, capability in found["devices"]
+    ]
+    if gpu and not any(where in ("gpu", "cuda") for where, _, _ in found["devices"]):
+        advice.append(f"{GPU_EXTRA}  (JAX does not see the GPU of this machine: {gpu})")
+    cudnn = f", cuDNN {found['cudnn']} loaded" if found.get("cudnn") else ""
+    return f"{', '.join(named)}{cudnn}" + ("" if gpu else "; no NVIDIA driver")
+
+
+def _engine() -> str:
+    installed = _installed(ENGINES)
+    if not any(_version(name) for name in ENGINES):
+        return f"{installed} (a double of it stands in while grading)"
+    found, failure = _probe(ENGINE)
+    if found is None:
+        return f"{installed}, but it does not load: {failure}"
+    ok, reason = found["fp8"][0] == "True", found["fp8"][1]
+    return f"{installed}, FP8 {'available' if ok else f'not available: {reason}'}"
+
+
+def _sandbox(advice: list[str]) -> str:
+    """Not only what would be used, but whether a child really starts in it."""
+    kind = sandbox.kind()
+    try:
+        asyncio.run(_start())
+    except Exception as error:
+        advice.append(f"make a sandbox possible: {error}")
+        return f"{kind}, and nothing can be graded: {error}"
+    if kind == "none" and sys.platform == "linux" and shutil.which("bwrap") is None:
+        advice.append("install bubblewrap for a sandbox (Debian and Ubuntu: apt-get install bubblewrap)")
+    return f"{kind}: {sandbox.why()}"
+
+
+async def _start() -> None:
+    child = await sandbox.start(sandbox.Role.TRACER)
+    await child.kill()
+
+
+def _probe(code: str) -> tuple[dict[str, Any] | None, str]:
+    """What the code prints last, as JSON, from a process of its own; or None and why."""
+    output, failure = _output((sys.executable, "-I", "-c", code))
+    try:
+        found = json.loads(output.strip().splitlines()[-1])
+        return (found, "") if isinstance(found, dict) else (None, failure)
+    except (ValueError, IndexError):
+        return None, failure
+
+
+def _nvidia_smi() -> str:
+    program = shutil.which("nvidia-smi")
+    query = ("--query-gpu=name", "--format=csv,noheader")
+    return ", ".join(_output((program, *query))[0].split("\n")).strip(", ") if program else ""
+
+
+def _output(command: Sequence[str]) -> tuple[str, str]:
+    """Standard output, and the last line of standard error; no output where it fails."""
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return "", f"no answer in {PROBE_SECONDS} s"
+    except OSError as error:
+        return "", str(error)
+    errors = clean(done.stderr.decode("utf-8", "replace")).strip().splitlines()
+    last = errors[-1][:200] if errors else f"exit status {done.returncode}"
+    return (clean(done.stdout.decode("utf-8", "replace")) if done.returncode == 0 else ""), last
+
+
+def _installed(*groups: Iterable[str]) -> str:
+    """Of each group the members that are installed, with versions."""
+    said = []
+    for names in groups:
+        found = [f"{name} {number}" for name in names if (number := _version(name))]
+        said += found or [f"{' or '.join(names)} not installed"]
+    return ", ".join(said)
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def _line(name: str, said: str) -> str:
+    return f"{name:<17} {said}"

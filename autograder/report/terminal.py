@@ -1,0 +1,197 @@
+"""A report for people: what passed, what did not and what to do now, what waits, and the points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from autograder import catalog
+from autograder.catalog import Check
+from autograder.report import plain
+from autograder.results import CheckResult, ExerciseResult, Outcome, Report
+
+WIDEST = 100
+DETAIL_LINES = 12
+OUTPUT_LINES = 16
+EARNED, WAITING, OPEN = "green", "cyan", "dim"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A paragraph, wrapped and indented; `limit` caps its lines, `lead` stands before each."""
+
+    text: Text
+    indent: int = 0
+    limit: int = 4
+    lead: str = ""
+
+
+def console(stream: TextIO) -> Console:
+    """A console that writes text as it is, never as markup, at most 100 columns wide."""
+    plain.safe(stream)
+    made = Console(file=stream, markup=False, highlight=False, emoji=False)
+    made.width = min(made.width, WIDEST)
+    return made
+
+
+def show(report: Report, screen: Console, folder: Path) -> None:
+    """Print the report of the modules in `folder`."""
+    for row in rows(report, folder):
+        lead = " " * row.indent + row.lead
+        lines = row.text.wrap(screen, max(screen.width - len(lead), 20))
+        for line in lines[: row.limit]:
+            line.rstrip()
+            screen.print(Text(lead) + line, soft_wrap=True)
+        if len(lines) > row.limit:
+            screen.print(Text(f"{lead}…"))
+
+
+def rows(report: Report, folder: Path) -> Iterator[Row]:
+    """The report, top to bottom."""
+    if report.provenance.replay:
+        yield _row("A replay, with the seeds of an earlier report: never a grade.", "bold")
+    for result in report.exercises:
+        yield from _exercise(result, folder)
+        yield _row("")
+    yield from _end(report)
+
+
+def _exercise(result: ExerciseResult, folder: Path) -> Iterator[Row]:
+    exercise = catalog.find(result.name)
+    title = f"{exercise.number} {exercise.name}: {exercise.title}" if exercise else result.name
+    checks = {check.id: check for check in exercise.checks} if exercise else {}
+    yield _row(title, "bold")
+    yield Row(_bar([result], result.possible or 1), 2)
+    by = {outcome: [check for check in result.checks if check.outcome is outcome] for outcome in Outcome}
+    if by[Outcome.PASSED]:
+        yield _row(f"Passed: {_names(by[Outcome.PASSED])}", EARNED, 2)
+    for group in _groups(by[Outcome.FAILED]):
+        yield from _failed(group, checks)
+    if untouched := by[Outcome.NOT_STARTED]:
+        yield _row(f"Not started: {_stubs(untouched, result, checks)} in {folder / result.name}.py", "", 2)
+    for group in _groups(by[Outcome.NOT_GRADED]):
+        yield _row(_waits(group), WAITING, 2)
+    for group in _groups(by[Outcome.GRADER_ERROR]):
+        yield _row(f"Our fault, not yours: {_names(group)} could not be judged", "bold magenta", 2)
+        yield _row(group[0].detail, "", 4, DETAIL_LINES)
+    if result.output.strip() and (by[Outcome.FAILED] or by[Outcome.GRADER_ERROR]):
+        yield from _printed(result.output)
+    if exercise and (by[Outcome.FAILED] or by[Outcome.NOT_STARTED]):
+        yield _row(f"Course page: {exercise.page}", "", 2)
+
+
+def _failed(group: Sequence[CheckResult], checks: dict[str, Check]) -> Iterator[Row]:
+    """One problem, and all the checks that it fails."""
+    first, points = group[0], sum(check.points for check in group)
+    title = f": {checks[first.id].title}" if len(group) == 1 and first.id in checks else ""
+    yield _row(f"Failed: {_names(group)} ({_points(points)}){title}", "bold red", 2)
+    yield _row(first.detail, "", 4, DETAIL_LINES)
+    if first.diagnosis:
+        yield _row(f"Looks like: {first.diagnosis}", "bold", 4)
+    # Where one problem hits several checks, their different hints are about something else.
+    if first.next_step and len({check.next_step for check in group}) == 1:
+        yield _row(f"Next: {first.next_step}", "", 4)
+
+
+def _printed(output: str) -> Iterator[Row]:
+    lines = output.rstrip().splitlines()
+    left = len(lines) - OUTPUT_LINES
+    yield _row(f"It printed{f' (the last {OUTPUT_LINES} of {len(lines)} lines)' if left > 0 else ''}:", "", 2)
+    for line in lines[-OUTPUT_LINES:]:
+        yield Row(Text(line.expandtabs(4), OPEN), 4, 2, "│ ")
+
+
+def _end(report: Report) -> Iterator[Row]:
+    if len(report.exercises) > 1:
+        yield Row(Text("Total ", "bold") + _bar(report.exercises, 40))
+    legend = (("█", EARNED, " earned  "), ("░", WAITING, " waiting  "), ("·", OPEN, " open"))
+    yield Row(Text.assemble(*(part for mark, style, name in legend for part in ((mark, style), name))))
+    failed, untouched = report.count(Outcome.FAILED), report.count(Outcome.NOT_STARTED)
+    faults, waiting = report.count(Outcome.GRADER_ERROR), report.count(Outcome.NOT_GRADED)
+    if faults:
+        fault = (
+            f"The grader itself failed on {_count(faults, 'check')}: our fault, not yours. Nothing was lost, "
+            "and it costs no points. Run grade again; if it stays, run grade doctor and report both."
+        )
+        yield _row(fault, "bold magenta")
+    parts = [f"{_count(failed, 'check')} failed"] * bool(failed)
+    parts += [f"{_count(untouched, 'check')} not started"] * bool(untouched)
+    if parts:
+        yield _row(f"{', '.join(parts)}.", "bold")
+    elif not faults and report.count(Outcome.PASSED):
+        yield _row("All that can be graded on this machine passed.", f"bold {EARNED}")
+    elif waiting and not faults:
+        yield _row("Nothing of this can be graded on this machine.", "bold")
+    if report.provenance.sandbox == "none":
+        yield _row(
+            "No sandbox: your code ran under resource limits alone. Fine for self-study, not for a class; "
+            "grade doctor says why."
+        )
+    if report.provenance.replay:
+        yield _row("This was a replay, never a grade: run grade without --replay for one.", "bold")
+    jax = report.provenance.versions.get("jax")
+    on = f"{report.provenance.device}{f', JAX {jax}' if jax else ''}"
+    yield _row(f"{report.provenance.seconds:.1f} s on {on}", OPEN)
+
+
+def _bar(results: Iterable[ExerciseResult], width: int) -> Text:
+    """Earned, waiting and open points as cells and as numbers."""
+    results = list(results)
+    earned, waiting, possible = (
+        sum(getattr(result, name) for result in results) for name in ("earned", "waiting", "possible")
+    )
+    first = round(width * earned / (possible or 1))
+    second = round(width * (earned + waiting) / (possible or 1))
+    bar = Text("█" * first, EARNED)
+    bar.append("░" * (second - first), WAITING)
+    bar.append("·" * (width - second), OPEN)
+    bar.append(f"  {earned} earned")
+    bar.append(f", {waiting} waiting" if waiting else "")
+    bar.append(f", {possible - earned - waiting} open" if possible - earned - waiting else "")
+    return bar.append(f" of {_points(possible)}")
+
+
+def _waits(group: Sequence[CheckResult]) -> str:
+    points, why = sum(check.points for check in group), group[0].detail
+    verb = "waits" if points == 1 else "wait"
+    reason = f"{verb} for {why[6:]}" if why.startswith("needs ") else f"{verb}: {why}"
+    return f"{_points(points)} {reason} ({_names(group)})"
+
+
+def _stubs(untouched: Sequence[CheckResult], result: ExerciseResult, checks: dict[str, Check]) -> str:
+    if len(untouched) == len(result.checks):
+        return "fill in the stub"
+    exercise = catalog.find(result.name)
+    first = exercise.functions[0] if exercise else ""
+    functions = [(checks[check.id].function if check.id in checks else "") or first for check in untouched]
+    points = _points(sum(check.points for check in untouched))
+    return f"{', '.join(dict.fromkeys(functions))} ({points})"
+
+
+def _groups(checks: Iterable[CheckResult]) -> list[list[CheckResult]]:
+    """Checks by what there is to say of them, so that it is said once."""
+    groups: dict[tuple[str, str], list[CheckResult]] = {}
+    for check in checks:
+        groups.setdefault((check.detail, check.diagnosis), []).append(check)
+    return list(groups.values())
+
+
+def _names(checks: Iterable[CheckResult]) -> str:
+    return ", ".join(f"{check.id} (simulated)" if check.simulated else check.id for check in checks)
+
+
+def _row(text: str, style: str = "", indent: int = 0, limit: int = 4) -> Row:
+    return Row(Text(text, style), indent, limit)
+
+
+def _points(count: int) -> str:
+    return _count(count, "point")
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
