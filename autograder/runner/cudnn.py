@@ -47,8 +47,8 @@ def check(module: Any, is_causal: bool) -> None:
                 if origin != "argument":
                     raise Refusal(
                         "cudnn",
-                        f"the {name} of the cuDNN call comes from {origin}, not from an argument: give query, "
-                        "key and value to the library as they came (transposes and reshapes are welcome).",
+                        f"the {name} of the cuDNN call comes from {origin}, not from an argument: give query,"
+                        " key and value to the library as they came (transposes and reshapes are welcome).",
                     )
     for value in _returned(functions["main"]):
         for origin in flow.origins(value):

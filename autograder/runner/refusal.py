@@ -36,6 +36,9 @@ FLOAT64 = (
     "it computes in float64, so jax_enable_x64 is on somewhere or a float64 array came in: leave x64 off, "
     "keep constants Python scalars or float32"
 )
+DYNAMIC = (
+    "its shapes are not known while tracing (jnp.nonzero, symbolic sizes): use the arguments' own shapes"
+)
 COMPLEX = "it computes with complex numbers: attention is real. Take no complex square roots and no fft"
 PRECISION = (
     "inputs are float32 here, and it computes in lower precision ({what}): keep float32 throughout, "
@@ -52,6 +55,8 @@ KINDS = [
     (r"[Ss]harding|SPMD|^sdy\.|^mpmd\.|annotate_device|all_gather|all_reduce|all_to_all|reduce_scatter|collective"
      r"|partition_id|replica_id|cross-replica", "sharding", SHARDING),
     (r"mosaic|triton|pallas|tpu_custom_call", "kernel", KERNEL),
+    (r"stablehlo\.(complex|real|imag)$", "complex", COMPLEX),
+    (r"dynamic_(?!slice|update)|set_dimension_size", "dynamic", DYNAMIC),
     (r"AllocateBuffer", "memory", MEMORY),
     (r"reduce_precision", "precision", PRECISION.format(what="reduce_precision")),
 ]  # fmt: skip

@@ -41,6 +41,8 @@ class Service:
                 answers.append(Entry(job, validate(job)))
             except Refusal as refusal:
                 answers.append(refusal)
+            except Exception as error:
+                answers.append(Refusal("invalid", f"this artifact cannot be checked: {shown(repr(error))}."))
         entries = [answer for answer in answers if isinstance(answer, Entry)]
         compiled = _compile(entries, together)
         self._entries = [entry for entry in entries if isinstance(compiled[id(entry)], Program)]
@@ -79,9 +81,13 @@ class Service:
         self._programs.remove(program)
         apart: dict[int, list[Array] | str] = {}
         for entry in entries:
-            single = compile_program([entry])
-            self._programs.append(single)
-            apart |= self._run_program(single, inputs)
+            try:
+                single = compile_program([entry])
+            except Refusal as refusal:
+                apart[id(entry)] = refusal.message
+            else:
+                self._programs.append(single)
+                apart |= self._run_program(single, inputs)
         return apart
 
 
