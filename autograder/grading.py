@@ -57,25 +57,56 @@ async def grade(
     progress: Progress = lambda exercise, stage, result: None,
 ) -> Report:
     """Grade these exercises' modules in `folder`; every fault of a module becomes its own result."""
-    settings = settings or Settings()
     started, clock = datetime.now(UTC), time.monotonic()
-    reference = Reference()
-    slots = asyncio.Semaphore(min(AT_ONCE, (os.cpu_count() or 1) + 1))
-    gradings = [_Grading(exercise, folder, settings, reference, slots, progress) for exercise in exercises]
-    try:
-        results = await asyncio.gather(*(grading.result() for grading in gradings))
-    finally:
-        await reference.runner.close()
+    async with Grader(settings, progress) as grader:
+        graded = await asyncio.gather(*(grader.grade(exercise, folder) for exercise in exercises))
     return Report(
-        tuple(results),
+        tuple(grading.result for grading in graded),
         provenance.of(
-            seeds={grading.exercise.name: str(grading.seeds) for grading in gradings},
-            replay=settings.seeds is not None,
-            sha256={grading.exercise.name: grading.sha256 for grading in gradings if grading.sha256},
+            seeds={grading.result.name: grading.seeds for grading in graded},
+            replay=grader.settings.seeds is not None,
+            sha256={grading.result.name: grading.sha256 for grading in graded if grading.sha256},
             started=started.isoformat(timespec="seconds"),
             seconds=time.monotonic() - clock,
         ),
     )
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A result, the seeds that repeat it, and what was graded ("" where the file could not be read)."""
+
+    result: ExerciseResult
+    seeds: str
+    sha256: str
+
+
+class Grader:
+    """Grades one module after the other, or some at once; all share one reference. Use `async with`."""
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        progress: Progress = lambda exercise, stage, result: None,
+    ) -> None:
+        self.settings = settings or Settings()
+        self._progress = progress
+        self._reference = Reference()
+        self._slots = asyncio.Semaphore(min(AT_ONCE, (os.cpu_count() or 1) + 1))
+
+    async def __aenter__(self) -> Grader:
+        return self
+
+    async def __aexit__(self, *failure: object) -> None:
+        await self._reference.runner.close()
+
+    async def grade(self, exercise: Exercise, folder: Path) -> Graded:
+        """Grade `folder`'s module of this exercise; raises nothing for what the module does."""
+        async with self._slots:
+            grading = _Grading(exercise, folder, self.settings, self._reference, self._progress)
+            result = await grading.run()
+        self._progress(exercise, "done", result)
+        return Graded(result, str(grading.seeds), grading.sha256)
 
 
 class _Grading:
@@ -87,7 +118,6 @@ class _Grading:
         folder: Path,
         settings: Settings,
         reference: Reference,
-        slots: asyncio.Semaphore,
         progress: Progress,
     ) -> None:
         self.exercise = exercise
@@ -96,21 +126,17 @@ class _Grading:
         self._folder = folder
         self._settings = settings
         self._reference = reference
-        self._slots = slots
         self._progress = progress
         self._output = ""
 
-    async def result(self) -> ExerciseResult:
-        async with self._slots:
-            try:
-                result = await self._grade()
-            except Unreadable as why:
-                result = self._all(Problem(str(why)))
-            except Exception as error:  # the grader's own fault: never a learner's failure
-                detail = f"the grader failed: {type(error).__name__}: {error}"
-                result = self._all(Problem(detail, outcome=Outcome.GRADER_ERROR))
-        self._progress(self.exercise, "done", result)
-        return result
+    async def run(self) -> ExerciseResult:
+        try:
+            return await self._grade()
+        except Unreadable as why:
+            return self._all(Problem(str(why)))
+        except Exception as error:  # the grader's own fault: never a learner's failure
+            detail = f"the grader failed: {type(error).__name__}: {error}"
+            return self._all(Problem(detail, outcome=Outcome.GRADER_ERROR))
 
     async def _grade(self) -> ExerciseResult:
         source = read(self._folder, self.exercise.name)
@@ -138,13 +164,13 @@ class _Grading:
             hear(found, plan, evidence)
             traced = [trace for trace in plan.traces if (trace.key, "") not in evidence.problems]
             if traced:
-                await self._run(runner, traced, found, evidence)
+                await self._measure(runner, traced, found, evidence)
         finally:
             await runner.close()
         verdicts: Verdicts = judge.judge(evidence)
         return verdicts
 
-    async def _run(
+    async def _measure(
         self, runner: Runner, traced: Sequence[Trace], found: Interrogation, evidence: Evidence
     ) -> None:
         """Compile the artifacts, draw inputs that the reference can be held to, run both, compare."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from autograder import wire
 from autograder.arrays import Array, Spec, pack, unpack
-from autograder.child import Child, ChildEnded, ChildTimeout
 from autograder.plan import Function, Question, Trace
+from autograder.sandbox import Child, ChildEnded, ChildTimeout
 from autograder.source import Source
 from autograder.wire import Header, WireError
 

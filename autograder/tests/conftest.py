@@ -1,0 +1,37 @@
+"""A grader that the tests of one process share, and submissions as folders of one module."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder import catalog
+from autograder.grading import Grader
+from autograder.results import CheckResult, ExerciseResult, Outcome
+
+Grade = Callable[[str, Path], ExerciseResult]
+
+
+@pytest.fixture(scope="session")
+def grade() -> Iterator[Grade]:
+    """Grade one exercise's module in a folder."""
+    with asyncio.Runner() as loop:
+        grader = Grader()
+
+        def run(name: str, folder: Path) -> ExerciseResult:
+            exercise = catalog.find(name)
+            assert exercise is not None
+            return loop.run(grader.grade(exercise, folder)).result
+
+        yield run
+        loop.run(grader.__aexit__())
+
+
+def failed(result: ExerciseResult) -> dict[str, CheckResult]:
+    """The checks that failed; anything but passed, failed and waiting for a GPU is a defect of ours."""
+    for check in result.checks:
+        assert check.outcome in (Outcome.PASSED, Outcome.FAILED, Outcome.NOT_GRADED), check
+    return {check.id: check for check in result.checks if check.outcome is Outcome.FAILED}
