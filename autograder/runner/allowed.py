@@ -19,9 +19,9 @@ MAX_TEMP_BYTES = 2 * 2**30
 _PLAIN = (
     "abs add and atan2 bitcast_convert case cbrt ceil clamp convert cosine divide dynamic_update_slice "
     "exponential exponential_minus_one floor is_finite log log_plus_one logistic maximum minimum multiply "
-    "negate not optimization_barrier or popcnt power remainder reshape return round_nearest_afz round_nearest_even "
-    "rsqrt select shift_left shift_right_arithmetic shift_right_logical sign sine sqrt subtract tan tanh "
-    "while xor"
+    "negate not optimization_barrier or popcnt power remainder reshape return round_nearest_afz "
+    "round_nearest_even rsqrt select shift_left shift_right_arithmetic shift_right_logical sign sine sqrt "
+    "subtract tan tanh while xor"
 )
 _WITH_ATTRIBUTES = {
     "broadcast_in_dim": "broadcast_dimensions",

@@ -33,7 +33,7 @@ def portable(text: str) -> bytes:
     """A module of StableHLO as JAX itself would serialise it."""
     with make_ir_context():
         module, version = ir.Module.parse(text), stablehlo.get_current_version()
-        data: bytes = _jax.mlir.serialize_portable_artifact(module, version)
+        data: bytes = _jax.mlir.serialize_portable_artifact(module, version, True)
     return data
 
 
@@ -79,7 +79,8 @@ def nested(levels: int) -> str:
     body = "stablehlo.return %x : " + T
     for i in range(levels):
         back = f"stablehlo.return %r{i} : {T}" if i + 1 < levels else f"return %r{i} : {T}"
-        body = f'%i{i} = stablehlo.constant dense<0> : tensor<i32>\n %r{i} = "stablehlo.case"(%i{i}) ({{ {body} }}) : (tensor<i32>) -> {T}\n {back}'
+        zero = f"%i{i} = stablehlo.constant dense<0> : tensor<i32>"
+        body = f'{zero}\n %r{i} = "stablehlo.case"(%i{i}) ({{ {body} }}) : (tensor<i32>) -> {T}\n {back}'
     return main(body)
 
 
@@ -90,13 +91,14 @@ ENDLESS = main(f"""%0 = stablehlo.while(%i = %x) : {T}
     stablehlo.return %s : {T} }}
   return %0 : {T}""")
 
-HUNGRY = main(f"""%big = stablehlo.broadcast_in_dim %x, dims = [1] : ({T}) -> tensor<15000000x4xf32>
-  %0:16 = stablehlo.while({", ".join(f"%a{i} = %big" for i in range(16))}) : {", ".join(["tensor<15000000x4xf32>"] * 16)}
-  cond {{ %t = stablehlo.compare LT, %a0, %a1 : (tensor<15000000x4xf32>, tensor<15000000x4xf32>) -> tensor<15000000x4xi1>
+LARGE = "tensor<15000000x4xf32>"
+HUNGRY = main(f"""%big = stablehlo.broadcast_in_dim %x, dims = [1] : ({T}) -> {LARGE}
+  %0:16 = stablehlo.while({", ".join(f"%a{i} = %big" for i in range(16))}) : {", ".join([LARGE] * 16)}
+  cond {{ %t = stablehlo.compare LT, %a0, %a1 : ({LARGE}, {LARGE}) -> tensor<15000000x4xi1>
     %u = stablehlo.slice %t [0:1, 0:1] : (tensor<15000000x4xi1>) -> tensor<1x1xi1>
     %v = stablehlo.reshape %u : (tensor<1x1xi1>) -> tensor<i1>
     stablehlo.return %v : tensor<i1> }}
-  do {{ stablehlo.return {", ".join(f"%a{i}" for i in range(16))} : {", ".join(["tensor<15000000x4xf32>"] * 16)} }}
-  %1 = stablehlo.slice %0#0 [0:1, 0:4] : (tensor<15000000x4xf32>) -> tensor<1x4xf32>
+  do {{ stablehlo.return {", ".join(f"%a{i}" for i in range(16))} : {", ".join([LARGE] * 16)} }}
+  %1 = stablehlo.slice %0#0 [0:1, 0:4] : ({LARGE}) -> tensor<1x4xf32>
   %2 = stablehlo.reshape %1 : (tensor<1x4xf32>) -> {T}
   return %2 : {T}""")

@@ -1,0 +1,146 @@
+"""What the judge's side makes of children that die, hang, or speak nonsense."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.arrays import Array, Spec
+from autograder.runner.client import (
+    MAX_DEATHS,
+    Canary,
+    Child,
+    GraderFault,
+    Job,
+    Loaded,
+    Refused,
+    RunFailed,
+    Runner,
+)
+from autograder.tests.runner.children import Double, with_runner
+
+SPEC = Spec((2,), "float32")
+
+
+def job(artifact: bytes) -> Job:
+    return Job(artifact, (SPEC,), (SPEC,))
+
+
+def inputs(*numbers: float) -> list[list[Array]]:
+    return [[np.full(2, number, np.float32)] for number in numbers]
+
+
+def go(
+    artifacts: list[bytes], *, ill_from: int = 99, canary: Canary | None = None
+) -> tuple[list[str], object]:
+    """Load these, and run what was loaded on 0, 1, 2…: what the child was asked, and both answers."""
+    log: list[str] = []
+
+    async def start() -> Child:
+        log.append("start")
+        return Double(log, ill=log.count("start") > ill_from)
+
+    async def work(runner: Runner) -> tuple[list[Loaded | Refused], list[list[Array] | RunFailed]]:
+        loaded = await runner.load([job(artifact) for artifact in artifacts])
+        count = sum(type(answer) is Loaded for answer in loaded)
+        return loaded, await runner.run(inputs(*range(count)))
+
+    return log, with_runner(work, Runner(start, canary=canary))
+
+
+def kinds(answers: object) -> list[list[str]]:
+    assert isinstance(answers, tuple)
+    return [[type(answer).__name__ for answer in part] for part in answers]
+
+
+def test_a_batch_is_one_load_and_one_run() -> None:
+    log, answers = go([b"a", b"no", b"b"])
+    assert kinds(answers) == [["Loaded", "Refused", "Loaded"], ["list", "list"]]
+    assert log == ["start", "load 3", "run 2", "kill"]
+    assert answers[1][1][0].tolist() == [1.0, 1.0]  # type: ignore[index]
+
+
+def test_nothing_to_do() -> None:
+    _, answers = go([])
+    assert answers == ([], [])
+
+
+def test_an_artifact_that_kills_the_loading_is_refused_alone() -> None:
+    log, answers = go([b"a", b"load", b"b"])
+    assert kinds(answers) == [["Loaded", "Refused", "Loaded"], ["list", "list"]]
+    assert "SIGSEGV" in answers[0][1].message  # type: ignore[index]
+    assert log.count("start") == 3
+
+
+def test_an_artifact_that_kills_the_run_fails_alone() -> None:
+    _, answers = go([b"a", b"run", b"b"])
+    assert kinds(answers) == [["Loaded"] * 3, ["list", "RunFailed", "list"]]
+    assert answers[1][2][0].tolist() == [2.0, 2.0]  # type: ignore[index]
+
+
+def test_after_several_deaths_the_rest_is_not_tried() -> None:
+    for artifact in (b"load", b"run"):
+        log, answers = go([artifact] * 10)
+        assert all(isinstance(answer, Refused | RunFailed) for answer in answers[artifact == b"run"])  # type: ignore[index]
+        assert log.count("start") <= 2 + MAX_DEATHS
+
+
+def test_only_some_are_run() -> None:
+    async def start() -> Child:
+        return Double([])
+
+    async def work(runner: Runner) -> list[list[Array] | RunFailed]:
+        await runner.load([job(b"a"), job(b"b"), job(b"c")])
+        return await runner.run(inputs(5, 6), [2, 0])
+
+    answers = with_runner(work, Runner(start))
+    assert [answer[0][0] for answer in answers] == [5.0, 6.0]
+
+
+def test_wrong_inputs_are_the_judges_mistake() -> None:
+    async def start() -> Child:
+        return Double([])
+
+    async def work(runner: Runner) -> None:
+        await runner.load([job(b"a")])
+        await runner.run([[np.zeros(3, np.float32)]])
+
+    with pytest.raises(ValueError, match="expected inputs"):
+        with_runner(work, Runner(start))
+
+
+def test_a_runner_that_fails_on_nothing_is_the_graders_fault() -> None:
+    with pytest.raises(GraderFault, match="exited with status 1"):
+        go([b"a", b"load"], ill_from=1)
+
+
+def test_a_canary_that_fails_is_the_graders_fault() -> None:
+    good, bad = (Canary(job(artifact), tuple(inputs(1)[0])) for artifact in (b"a", b"run"))
+    _, answers = go([b"load"], canary=good)
+    assert kinds(answers) == [["Refused"], []]
+    with pytest.raises(GraderFault):
+        go([b"load"], canary=bad)
+
+
+def test_a_child_that_does_not_start_is_the_graders_fault() -> None:
+    async def start() -> Child:
+        raise OSError("no such file")
+
+    with pytest.raises(GraderFault, match="no such file"):
+        with_runner(lambda runner: runner.load([job(b"a")]), Runner(start))
+
+
+def test_answers_that_do_not_fit_end_the_child() -> None:
+    class Liar(Double):
+        async def receive(self, max_header: int, max_blob: int) -> tuple[dict[str, object], bytes]:
+            header, blob = await super().receive(max_header, max_blob)
+            return {"jobs": [{"ok": "yes"} for _ in header["jobs"]]}, blob
+
+    async def start() -> Child:
+        return Liar([])
+
+    async def work(runner: Runner) -> list[Loaded | Refused]:
+        return await runner.load([job(b"a")])
+
+    [answer] = with_runner(work, Runner(start))
+    assert isinstance(answer, Refused) and answer.code == "died"
