@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from autograder import processes, wire
+from autograder.ending import ChildDied, ChildTimeout, in_words
 from autograder.output import Output
 
 GRACE = 0.5  # seconds in which a dead child's last frame, or a closed pipe's exit status, may still come
@@ -22,22 +23,6 @@ WATCH = 0.1  # seconds between two looks at its memory
 BUFFER = 2**20
 
 Result = TypeVar("Result")
-
-
-class ChildEnded(Exception):
-    """The child answers no more; `reason` says why, as a sentence without its full stop."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-class ChildDied(ChildEnded):
-    """It exited, was killed, or closed its pipe."""
-
-
-class ChildTimeout(ChildEnded):
-    """It was stopped at its deadline."""
 
 
 @dataclass(frozen=True)
@@ -147,24 +132,9 @@ class Child:
             self._verdict = self._verdict or f"it did not answer within {self._seconds:g} seconds"
             await self.kill()
             raise ChildTimeout(self._verdict)
-        reason = self._verdict or self._ending()
-        self._verdict = reason
+        self._verdict = self._verdict or in_words(self._transport.get_returncode(), self._launch.contained)
         await self.kill()
-        raise ChildDied(reason)
-
-    def _ending(self) -> str:
-        status = self._transport.get_returncode()
-        if status is None:
-            return "it closed its pipe but went on running"
-        if self._launch.contained and 128 < status < 128 + 65:  # as bubblewrap reports a signal
-            status = 128 - status
-        if status >= 0:
-            return f"it exited with status {status}"
-        with suppress(ValueError):
-            name = signal.Signals(-status).name
-            hint = {"SIGKILL": ": out of memory, perhaps", "SIGXCPU": ": its processor time was used up"}
-            return f"it was killed by signal {-status} ({name}){hint.get(name, '')}"
-        return f"it was killed by signal {-status}"
+        raise ChildDied(self._verdict)
 
     def _stop(self) -> None:
         """SIGKILL for all that can be found now, once."""

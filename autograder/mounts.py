@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 LINKED = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")  # links into /usr, or folders of their own
@@ -12,36 +13,47 @@ SYSTEM = ("/usr", "/nix/store", "/etc/ld.so.cache", "/etc/alternatives")
 SHARED_BYTES = 16 * 2**20
 
 
-def options(
-    shown: Sequence[Path], hidden: Sequence[Path], writable: Path | None, scratch_bytes: int | None
-) -> list[str]:
-    """Options for bwrap: `shown` read-only over `hidden`, which is empty; `writable` as it is.
+@dataclass(frozen=True)
+class View:
+    """`shown`, read-only, over `hidden`, which is empty (both real paths); `writable` as it is.
 
-    /tmp and /dev/shm are fresh memory, of `scratch_bytes` and 16 MiB; None where this bwrap knows no sizes.
+    /tmp and /dev/shm are fresh memory, of `scratch_bytes` (None: unbounded) and 16 MiB.
     """
-    places = {Path(name): ["--ro-bind", name, name] for name in SYSTEM if Path(name).exists()}
+
+    shown: Sequence[Path]
+    hidden: Sequence[Path] = ()
+    writable: Path | None = None
+    scratch_bytes: int | None = None
+
+    def options(self, sized: bool = True) -> list[str]:
+        """The options of bwrap that make it; without sizes for one that knows none."""
+        places = _system()
+        for path in _python():
+            places.setdefault(path, _bind(path))
+        masks = _masks(places, self.hidden)
+        inside = [path for path in self.hidden if path.is_dir() and set(path.parents) & set(self.shown)]
+        places |= {path: ["--perms", "0755", "--tmpfs", str(path)] for path in masks}
+        places |= {path: _bind(path) for path in self.shown}
+        places |= {path: ["--perms", "0755", "--tmpfs", str(path)] for path in inside}
+        if self.writable is not None:
+            places[self.writable] = ["--bind", str(self.writable), str(self.writable)]
+        places[Path("/proc")] = ["--proc", "/proc"]
+        places[Path("/dev")] = ["--dev", "/dev"]
+        places[Path("/tmp")] = _memory("/tmp", self.scratch_bytes if sized else None)
+        places[Path("/dev/shm")] = _memory("/dev/shm", SHARED_BYTES if sized else None)
+        closed = [path for path in dict.fromkeys((*masks, *inside)) if path not in self.shown]
+        ends = [word for path in (*closed, "/dev", "/") for word in ("--remount-ro", str(path))]
+        return [*_ordered(places), *ends]
+
+
+def _system() -> dict[Path, list[str]]:
+    places = {Path(name): _bind(name) for name in SYSTEM if Path(name).exists()}
     for name in LINKED:
         if Path(name).is_symlink():
             places[Path(name)] = ["--symlink", str(Path(name).readlink()), name]
         elif Path(name).is_dir():
-            places[Path(name)] = ["--ro-bind", name, name]
-    for path in _python():
-        places.setdefault(path, ["--ro-bind", str(path), str(path)])
-    masks = _masks(places, hidden)
-    places |= {path: ["--perms", "0755", "--tmpfs", str(path)] for path in masks}
-    for path in shown:
-        places[path] = ["--ro-bind", str(path), str(path)]
-        inside = [mask for mask in hidden if mask != path and mask.is_relative_to(path) and mask.is_dir()]
-        places |= {mask: ["--perms", "0755", "--tmpfs", str(mask)] for mask in inside}
-        masks += inside
-    if writable is not None:
-        places[writable] = ["--bind", str(writable), str(writable)]
-    places[Path("/proc")] = ["--proc", "/proc"]
-    places[Path("/dev")] = ["--dev", "/dev"]
-    places[Path("/tmp")] = [*_size(scratch_bytes, scratch_bytes), "--perms", "1777", "--tmpfs", "/tmp"]
-    shared = Path("/dev/shm")
-    places[shared] = [*_size(scratch_bytes, SHARED_BYTES), "--perms", "1777", "--tmpfs", str(shared)]
-    return [*_ordered(places), *_read_only([*masks, Path("/dev"), Path("/")], shown)]
+            places[Path(name)] = _bind(name)
+    return places
 
 
 def _python() -> list[Path]:
@@ -72,8 +84,12 @@ def _masks(places: dict[Path, list[str]], hidden: Sequence[Path]) -> list[Path]:
     return list(masks)
 
 
-def _size(known: int | None, count: int | None) -> list[str]:
-    return [] if known is None else ["--size", str(count)]
+def _bind(path: Path | str) -> list[str]:
+    return ["--ro-bind", str(path), str(path)]
+
+
+def _memory(folder: str, count: int | None) -> list[str]:
+    return [*([] if count is None else ["--size", str(count)]), "--perms", "1777", "--tmpfs", folder]
 
 
 def _ordered(places: dict[Path, list[str]]) -> list[str]:
@@ -88,7 +104,3 @@ def _ordered(places: dict[Path, list[str]]) -> list[str]:
         result += places[path]
         made.add(path)
     return result
-
-
-def _read_only(paths: Sequence[Path], shown: Sequence[Path]) -> list[str]:
-    return [word for path in paths if path not in shown for word in ("--remount-ro", str(path))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -42,18 +43,21 @@ def threads_of_user(uid: int) -> int:
 
 def resident_bytes(pids: Iterable[int]) -> int:
     """Memory in use by these processes together; pages that they share count in each."""
+    if sys.platform == "win32":
+        return 0
     pages = 0
     for pid in pids:
         with suppress(OSError):
             pages += int((PROC / str(pid) / "statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") if pages else 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def kill(pids: Iterable[int]) -> None:
-    """SIGKILL for each."""
-    for pid in pids:
-        with suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
+    """End each at once."""
+    if sys.platform != "win32":
+        for pid in pids:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
 
 
 async def gone(pids: Iterable[int], seconds: float = 5.0) -> bool:

@@ -7,9 +7,7 @@ import functools
 import json
 import os
 import platform
-import secrets
-import shutil
-import subprocess
+import re
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -18,9 +16,11 @@ from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 
-from autograder import mounts, processes
-from autograder.child import Child, ChildDied, ChildEnded, ChildTimeout, Launch
+from autograder import bubblewrap, processes, users
+from autograder.child import Child, Launch
+from autograder.ending import ChildDied, ChildEnded, ChildTimeout
 from autograder.limits import PR_SET_DUMPABLE, prctl
+from autograder.mounts import View
 
 __all__ = [
     "Child",
@@ -36,9 +36,7 @@ __all__ = [
 ]
 
 PACKAGE = Path(__file__).resolve().parent
-CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")  # what setpriv needs to give up all three
-PROBE = "import json, os, struct, sys; sys.stdin.read()"
-PROBE_SECONDS = 20
+PYTHON = (sys.executable, "-I", "-u", "-X", "utf8")  # -u: what it printed before a sudden end is shown
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -70,17 +68,15 @@ class SandboxUnavailable(Exception):
 
 @dataclass(frozen=True)
 class Confinement:
-    """What confines children on this machine, and the options of bwrap that do it."""
+    """What confines children on this machine."""
 
-    kind: str
     why: str
-    options: tuple[str, ...] = ()
-    sized: bool = True
+    bubblewrap: bubblewrap.Bubblewrap | None = None
 
 
 def kind() -> str:
-    """ "bubblewrap", or "none" for resource limits alone."""
-    return confinement().kind
+    """The word for the report: "bubblewrap", or "none" for resource limits alone."""
+    return "none" if confinement().bubblewrap is None else "bubblewrap"
 
 
 def why() -> str:
@@ -94,82 +90,50 @@ async def start(
     environment: Mapping[str, str] = NOTHING,
     writable: Path | None = None,
 ) -> Child:
-    """Start the role's `__main__.py`, with an empty environment but for `environment`.
+    """Start the role's `__main__.py` with an empty environment but for `environment` and a few of its own.
 
     `writable`: a folder that the child may write to besides its temporary one. Raises SandboxUnavailable.
     """
-    limits = limits or Limits()
-    contained = kind() == "bubblewrap"
-    uid = _user(role, writable) if contained or role is not Role.REFERENCE else None
+    limits, wrap = limits or Limits(), confinement().bubblewrap
     script = PACKAGE / ("tracer" if role is Role.TRACER else "runner") / "__main__.py"
-    allowed = dataclasses.replace(limits, processes=_processes(limits.processes, uid))
-    command = [*_python(), str(script), json.dumps(dataclasses.asdict(allowed))]
-    variables = {"JAX_PLATFORMS": "cpu", **environment} if role is Role.TRACER else dict(environment)
-    if contained:
-        command = _bubblewrap(confinement(), role, command, variables, uid, writable, limits.file_bytes)
-        launch = Launch(command, {}, contained=True)
+    allowed = dataclasses.replace(limits, processes=_processes(limits.processes))
+    command = [*PYTHON, str(script), json.dumps(dataclasses.asdict(allowed))]
+    if role is Role.TRACER:
+        environment = {"JAX_PLATFORMS": "cpu", **environment}
+    fresh = users.fresh() if users.root() and role is not Role.REFERENCE else None
+    if wrap is None:
+        launch = _alone(command, environment, fresh)
     else:
-        launch = _plain(command, variables, uid)
+        # The reference runs no learner code: as root, it becomes the owner of what it writes to.
+        owner = (writable or PACKAGE).stat().st_uid if users.root() else None
+        view = _view(role, writable, limits.file_bytes)
+        uid = owner if fresh is None else fresh
+        launch = Launch(wrap.command(command, _variables("/tmp", environment), view, uid), {}, contained=True)
     return await Child.start(launch, limits.wall_seconds, limits.resident_bytes)
 
 
 @functools.cache
 def confinement() -> Confinement:
-    """Try once what works here, by starting Python in it."""
-    alone = "learner code runs under resource limits alone, which is fit for self-study and not for a class"
-    if sys.platform != "linux":
-        return Confinement("none", f"bubblewrap needs Linux: {alone}")
-    program = shutil.which("bwrap")
-    if program is None:
-        return Confinement("none", f"bubblewrap is not installed: {alone}")
-    if os.geteuid() == 0 and shutil.which("setpriv") is None:
-        return Confinement("none", f"setpriv (of util-linux) is not installed: {alone}")
-    known = _run([program, "--help"]).stdout
-    private = [f"--unshare-{name}" for name in ("pid", "net", "ipc", "uts", "cgroup-try")]
-    options = [program, *private, "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    if os.geteuid() == 0:
-        options += [word for name in CAPABILITIES for word in ("--cap-add", name)]
-    else:
-        options += ["--unshare-user", *(["--disable-userns"] if "--disable-userns" in known else [])]
-    found = Confinement(
-        "bubblewrap",
-        "learner code runs under bubblewrap: no network, read-only files, its own processes and user",
-        tuple(options),
-        "--size " in known,
-    )
-    command = [*_python(), "-c", PROBE]
-    trial = _run(_bubblewrap(found, Role.TRACER, command, {}, _user(Role.TRACER, None), None, 2**20))
-    if trial.returncode == 0:
-        return found
-    last = (trial.stderr.strip().splitlines() or [f"exit status {trial.returncode}"])[-1]
-    return Confinement("none", f"bubblewrap does not work here ({last[:200]}): {alone}")
+    """What works here; tried once."""
+    try:
+        found = bubblewrap.find(PYTHON, _view(Role.TRACER, None, Limits.file_bytes))
+    except bubblewrap.Unusable as error:
+        alone = "learner code runs under resource limits alone, which is for self-study and not for a class"
+        return Confinement(f"{error}: {alone}")
+    own = "no network, read-only files, processes and a user of its own"
+    return Confinement(f"learner code runs under bubblewrap: {own}", found)
 
 
-def _bubblewrap(
-    found: Confinement,
-    role: Role,
-    command: Sequence[str],
-    variables: Mapping[str, str],
-    uid: int | None,
-    writable: Path | None,
-    scratch_bytes: int | None,
-) -> list[str]:
+def _view(role: Role, writable: Path | None, scratch_bytes: int | None) -> View:
     # A checkout holds the solutions and their history beside the package; an installed package within.
     home = PACKAGE.parent if (PACKAGE.parent / "pyproject.toml").is_file() else PACKAGE
     parts = [PACKAGE / name for name in ("tracer", "wire.py", "arrays.py", "limits.py")]
-    shown = [part for part in parts if part.exists()] if role is Role.TRACER else [PACKAGE]
-    view = mounts.options(shown, [home, PACKAGE / "_files"], writable, scratch_bytes if found.sized else None)
-    values = [word for pair in _environment("/tmp", variables) for word in ("--setenv", *pair)]
-    privileges: list[str] = []
-    if uid is not None:
-        ids = ["--reuid", str(uid), "--regid", str(uid), "--clear-groups"]
-        privileges = [str(shutil.which("setpriv")), *ids, "--no-new-privs"]
-        privileges += ["--inh-caps=-all", "--bounding-set=-all"]
-    return [*found.options, *view, *values, "--chdir", "/tmp", *privileges, *command]
+    shown = parts if role is Role.TRACER else [PACKAGE]
+    return View(shown, [home, PACKAGE / "_files"], writable, scratch_bytes)
 
 
-def _plain(command: Sequence[str], variables: Mapping[str, str], uid: int | None) -> Launch:
-    if uid is not None and not _may_run():
+def _alone(command: Sequence[str], environment: Mapping[str, str], uid: int | None) -> Launch:
+    if uid is not None and not users.may_run((*PYTHON, "-c", f"open({str(PACKAGE / 'limits.py')!r})")):
         raise SandboxUnavailable(
             "learner code never runs as root, and without bubblewrap a user of its own cannot run "
             f"{sys.executable}: install bubblewrap, or run this as an ordinary user"
@@ -178,81 +142,23 @@ def _plain(command: Sequence[str], variables: Mapping[str, str], uid: int | None
     folder = Path(tempfile.mkdtemp(prefix="attention-lab-"))
     if uid is not None and sys.platform != "win32":
         os.chown(folder, uid, uid)
-    return Launch(command, dict(_environment(str(folder), variables)), False, folder, uid)
+    return Launch(command, _variables(str(folder), environment), contained=False, folder=folder, uid=uid)
 
 
-def _environment(folder: str, variables: Mapping[str, str]) -> list[tuple[str, str]]:
-    values = {"PATH": "/usr/bin:/bin", "HOME": folder, "TMPDIR": folder, "LANG": "C.UTF-8"}
-    if sys.platform == "win32":
-        root = os.environ.get("SYSTEMROOT", r"C:\Windows")  # Python does not start without it
-        values = {"SYSTEMROOT": root, "TEMP": folder, "TMP": folder, "USERPROFILE": folder}
-    return list({**values, **variables}.items())
+def _variables(folder: str, environment: Mapping[str, str]) -> dict[str, str]:
+    if sys.platform == "win32":  # Python does not start there without SYSTEMROOT
+        system = os.environ.get("SYSTEMROOT", r"C:\Windows")
+        own = {"SYSTEMROOT": system, "TEMP": folder, "TMP": folder, "USERPROFILE": folder}
+    else:
+        own = {"PATH": "/usr/bin:/bin", "HOME": folder, "TMPDIR": folder, "LANG": "C.UTF-8"}
+    return {**own, **environment}
 
 
-def _user(role: Role, writable: Path | None) -> int | None:
-    """As root, the user that a child becomes: a fresh one, or the owner of what it may write to."""
-    if sys.platform == "win32" or os.geteuid() != 0:
-        return None
-    if role is Role.REFERENCE:  # runs no learner code
-        return 0 if writable is None else writable.stat().st_uid
-    return _fresh_user()
-
-
-def _fresh_user() -> int:
-    # A range that no system hands out; in a container that maps only the first 65,536, a quiet one.
-    try:
-        ranges = Path("/proc/self/uid_map").read_text().splitlines()
-        mapped = sum(int(line.split()[2]) for line in ranges)
-    except OSError:
-        mapped = 0
-    first, count = (1_900_000_000, 100_000_000) if mapped > 2_000_000_000 else (40_000, 20_000)
-    return first + secrets.randbelow(count)
-
-
-def _processes(limit: int | None, uid: int | None) -> int | None:
-    """The limit counts all threads of a user, so one that has others already needs them added."""
-    if limit is None or sys.platform != "linux":
-        return None
-    release = tuple(int(part) for part in platform.release().split("-")[0].split(".")[:2])
-    if uid is None and kind() == "bubblewrap" and release >= (5, 14):
+def _processes(limit: int | None) -> int | None:
+    """The limit counts all of a user's threads: those that the judge's own user runs already come on top."""
+    if limit is None or sys.platform != "linux" or users.root():
+        return limit if sys.platform == "linux" else None
+    version = re.match(r"(\d+)\.(\d+)", platform.release())
+    if kind() == "bubblewrap" and version and (int(version[1]), int(version[2])) >= (5, 14):
         return limit  # a user namespace counts for itself
-    return limit + processes.threads_of_user(os.getuid() if uid is None else uid)
-
-
-@functools.cache
-def _may_run() -> bool:
-    """Whether a fresh user can run this Python and read our code."""
-    uid = _fresh_user()
-    try:
-        done = subprocess.run(
-            [*_python(), "-c", f"open({str(PACKAGE / 'limits.py')!r}).close()"],
-            user=uid,
-            group=uid,
-            extra_groups=[],
-            env={},
-            cwd="/",
-            capture_output=True,
-            timeout=PROBE_SECONDS,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return False
-    return done.returncode == 0
-
-
-def _python() -> list[str]:
-    return [sys.executable, "-I", "-u", "-X", "utf8"]
-
-
-def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            command,
-            env={},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=PROBE_SECONDS,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        return subprocess.CompletedProcess(command, 1, "", str(error))
+    return limit + processes.threads_of_user(os.getuid())

@@ -88,7 +88,7 @@ def tree() -> Iterator[Path]:
 def use(patch: pytest.MonkeyPatch, top: Path, kind: str) -> None:
     """Make the sandbox start puppets, under this kind of confinement; skip where it does not work."""
     if kind == "none":
-        patch.setattr(sandbox, "confinement", lambda: sandbox.Confinement("none", "as the test asks"))
+        patch.setattr(sandbox, "confinement", lambda: sandbox.Confinement("as the test asks"))
     elif sandbox.kind() != "bubblewrap":
         pytest.skip(sandbox.why())
     patch.setattr(sandbox, "PACKAGE", top / "autograder")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from autograder import processes, sandbox, wire
+from autograder.ending import in_words
 from autograder.output import Output, clean
 from autograder.sandbox import Limits, Role
 from autograder.tests.puppet import HONEST, ask, play, tree, use
@@ -240,7 +241,7 @@ from pathlib import Path
 from autograder import sandbox
 sandbox.PACKAGE = Path({str(top / "autograder")!r})
 if {confined!r} == "none":
-    sandbox.confinement = lambda: sandbox.Confinement("none", "")
+    sandbox.confinement = lambda: sandbox.Confinement("")
 async def main():
     child = await sandbox.start(sandbox.Role.TRACER)
     await child.send({{"code": {NAME % name + HONEST + "; import time; time.sleep(60)"!r}}})
@@ -248,12 +249,19 @@ async def main():
     import os; os.kill(os.getpid(), 9)
 asyncio.run(main())
 """
-    subprocess.run([*sandbox._python(), "-c", judge], timeout=60, env={**os.environ})
+    subprocess.run([*sandbox.PYTHON, "-c", judge], timeout=60, env={**os.environ})
     for _ in range(100):
         if not marked(name):
             return
         time.sleep(0.05)
     raise AssertionError("the child outlived its judge")
+
+
+def test_signals_and_statuses_in_words() -> None:
+    assert in_words(137, contained=False) == "it exited with status 137"
+    assert in_words(137, contained=True).startswith("it was killed by signal 9 (SIGKILL)")
+    assert in_words(255, contained=True) == "it exited with status 255"
+    assert in_words(-11, contained=True) == "it was killed by signal 11 (SIGSEGV)"
 
 
 def test_clean() -> None:

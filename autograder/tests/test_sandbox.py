@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder import mounts, sandbox
+from autograder import mounts, sandbox, users
 from autograder.sandbox import Limits, Role
 from autograder.tests.puppet import HONEST, ask, tree, use
 
@@ -111,6 +111,8 @@ answer(written)
 
 
 def test_its_folders_are_of_bounded_size(contained: Path) -> None:
+    wrap = sandbox.confinement().bubblewrap
+    assert wrap is not None
     code = """
 done = 0
 try:
@@ -121,7 +123,7 @@ answer(done)
 """
     done = ask(code, Limits(file_bytes=8 * 2**20)).value
     assert isinstance(done, int)
-    assert 4 <= done <= 8 or not sandbox.confinement().sized
+    assert 4 <= done <= 8 or not wrap.sized
 
 
 @linux
@@ -198,18 +200,19 @@ def test_an_alias_of_a_mounted_folder_hides_as_much(contained: Path, monkeypatch
 
 
 @linux
-def test_the_real_tracer_view(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_real_tracer_view() -> None:
     """Our own tree, wherever it is installed: JAX works in it, and no judge is in it."""
-    if sandbox.kind() != "bubblewrap":
+    wrap = sandbox.confinement().bubblewrap
+    if wrap is None:
         pytest.skip(sandbox.why())
     code = """
 import json, os, sys, jax, jax.numpy as jnp
 assert float(jax.jit(lambda x: jax.nn.softmax(x @ x).sum())(jnp.ones((8, 8)))) == 8
 print(json.dumps([os.listdir(sys.argv[1]), os.path.exists(os.path.join(sys.argv[1], "../solutions"))]))
 """
-    uid = sandbox._user(Role.TRACER, None)
-    command = [*sandbox._python(), "-c", code, str(sandbox.PACKAGE)]
-    whole = sandbox._bubblewrap(sandbox.confinement(), Role.TRACER, command, {}, uid, None, 2**24)
+    command = [*sandbox.PYTHON, "-c", code, str(sandbox.PACKAGE)]
+    view = sandbox._view(Role.TRACER, None, 2**24)
+    whole = wrap.command(command, {}, view, users.fresh() if users.root() else None)
     done = subprocess.run(whole, env={}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     names, solutions = json.loads(done.stdout)
@@ -221,7 +224,7 @@ def test_a_system_of_separate_folders_is_mounted_too(monkeypatch: pytest.MonkeyP
     (tmp_path / "lib").mkdir()
     (tmp_path / "bin").symlink_to("usr/bin")
     monkeypatch.setattr(mounts, "LINKED", [str(tmp_path / name) for name in ("lib", "bin", "lib32")])
-    words = " ".join(mounts.options([], [], None, None))
+    words = " ".join(mounts.View([]).options(sized=False))
     assert f"--ro-bind {tmp_path}/lib {tmp_path}/lib" in words
     assert f"--symlink usr/bin {tmp_path}/bin" in words
     assert "lib32" not in words
@@ -258,7 +261,7 @@ except OSError: answer(False)"""
 def test_without_bubblewrap_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: None)
     found = sandbox.confinement.__wrapped__()
-    assert found.kind == "none"
+    assert found.bubblewrap is None
     assert "not installed" in found.why or "needs Linux" in found.why
 
 
@@ -269,7 +272,7 @@ def test_a_bubblewrap_that_fails_says_why(monkeypatch: pytest.MonkeyPatch, tmp_p
     broken.chmod(0o755)
     monkeypatch.setattr("shutil.which", lambda name: str(broken))
     found = sandbox.confinement.__wrapped__()
-    assert found.kind == "none"
+    assert found.bubblewrap is None
     assert "No permissions to create" in found.why
 
 
@@ -277,8 +280,8 @@ def test_a_bubblewrap_that_fails_says_why(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_root_is_refused_without_a_user_that_can_run_python(
     monkeypatch: pytest.MonkeyPatch, top: Path
 ) -> None:
-    monkeypatch.setattr(sandbox, "confinement", lambda: sandbox.Confinement("none", "as the test asks"))
-    monkeypatch.setattr(sandbox, "_may_run", lambda: False)
+    monkeypatch.setattr(sandbox, "confinement", lambda: sandbox.Confinement("as the test asks"))
+    monkeypatch.setattr(users, "may_run", lambda command: False)
     with pytest.raises(sandbox.SandboxUnavailable, match="install bubblewrap, or run this as an ordinary"):
         ask(HONEST)
 
@@ -302,7 +305,7 @@ def test_it_works_without_the_modules_that_windows_lacks(monkeypatch: pytest.Mon
         use(monkeypatch, top, "none")
         assert ask(HONEST).value == 42
         code = "import autograder.sandbox, autograder.child, autograder.limits; autograder.sandbox.kind()"
-        lines = [*sandbox._python(), "-c", f"{WINDOWS}sys.path.insert(0, {ROOT!r}); {code}"]
+        lines = [*sandbox.PYTHON, "-c", f"{WINDOWS}sys.path.insert(0, {ROOT!r}); {code}"]
         subprocess.run(lines, check=True, timeout=60)
 
 
