@@ -107,14 +107,17 @@ def _devices(advice: list[str]) -> str:
     if found is None:
         advice.append("reinstall JAX: pip install --force-reinstall jax jaxlib")
         return f"JAX does not run: {failure}"
-    named = [
-        f"{kind} ({where}{f' {capability}' * bool(capability)})"
-        for where, kind, capability in found["devices"]
-    ]
+    named = [_device(*device) for device in found["devices"]]
     if gpu and not any(where in ("gpu", "cuda") for where, _, _ in found["devices"]):
         advice.append(f"{GPU_EXTRA}  (JAX does not see the GPU of this machine: {gpu})")
     cudnn = f", cuDNN {found['cudnn']} loaded" if found.get("cudnn") else ""
     return f"{', '.join(named)}{cudnn}" + ("" if gpu else "; no NVIDIA driver")
+
+
+def _device(where: str, kind: str, capability: str) -> str:
+    if where == kind:
+        return kind
+    return f"{kind} ({where}{f', compute capability {capability}' if capability else ''})"
 
 
 def _engine() -> str:

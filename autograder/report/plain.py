@@ -7,13 +7,9 @@ import io
 from typing import TextIO
 
 HANDLER = "attention_lab.plain"
-ASCII = dict(
-    zip(
-        "█░·│…≠≤≥±×√Σ–—−‘’“”²ᵀ",
-        "# ~ . | ... != <= >= +- x sqrt sum - - - ' ' \" \" ^2 ^T".split(),
-        strict=True,
-    )
-)  # noqa: RUF001
+MARKS = "█░·│…≠≤≥±×√Σ–—−‘’“”²ᵀ"  # noqa: RUF001
+PLAIN = "# ~ . | ... != <= >= +- x sqrt sum - - - ' ' \" \" ^2 ^T"
+ASCII = dict(zip(MARKS, PLAIN.split(" "), strict=True))
 
 
 def safe(stream: TextIO) -> None:

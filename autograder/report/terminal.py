@@ -23,12 +23,16 @@ EARNED, WAITING, OPEN = "green", "cyan", "dim"
 
 @dataclass(frozen=True)
 class Row:
-    """A paragraph, wrapped and indented; `limit` caps its lines, `lead` stands before each."""
+    """A paragraph, wrapped and indented; `limit` caps its lines, `lead` stands before each.
+
+    `hang` indents all lines but the first further.
+    """
 
     text: Text
     indent: int = 0
     limit: int = 4
     lead: str = ""
+    hang: int = 0
 
 
 def console(stream: TextIO) -> Console:
@@ -43,10 +47,10 @@ def show(report: Report, screen: Console, folder: Path) -> None:
     """Print the report of the modules in `folder`."""
     for row in rows(report, folder):
         lead = " " * row.indent + row.lead
-        lines = row.text.wrap(screen, max(screen.width - len(lead), 20))
-        for line in lines[: row.limit]:
+        lines = row.text.wrap(screen, max(screen.width - len(lead) - row.hang, 20))
+        for number, line in enumerate(lines[: row.limit]):
             line.rstrip()
-            screen.print(Text(lead) + line, soft_wrap=True)
+            screen.print(Text(lead + " " * row.hang * bool(number)) + line, soft_wrap=True)
         if len(lines) > row.limit:
             screen.print(Text(f"{lead}…"))
 
@@ -66,7 +70,7 @@ def _exercise(result: ExerciseResult, folder: Path) -> Iterator[Row]:
     title = f"{exercise.number} {exercise.name}: {exercise.title}" if exercise else result.name
     checks = {check.id: check for check in exercise.checks} if exercise else {}
     yield _row(title, "bold")
-    yield Row(_bar([result], result.possible or 1), 2)
+    yield Row(_bar([result], min(result.possible, 40)), 2)
     by = {outcome: [check for check in result.checks if check.outcome is outcome] for outcome in Outcome}
     if by[Outcome.PASSED]:
         yield _row(f"Passed: {_names(by[Outcome.PASSED])}", EARNED, 2)
@@ -108,7 +112,7 @@ def _printed(output: str) -> Iterator[Row]:
 
 def _end(report: Report) -> Iterator[Row]:
     if len(report.exercises) > 1:
-        yield Row(Text("Total ", "bold") + _bar(report.exercises, 40))
+        yield Row(Text("").append("Total ", "bold") + _bar(report.exercises, 25))
     legend = (("█", EARNED, " earned  "), ("░", WAITING, " waiting  "), ("·", OPEN, " open"))
     yield Row(Text.assemble(*(part for mark, style, name in legend for part in ((mark, style), name))))
     failed, untouched = report.count(Outcome.FAILED), report.count(Outcome.NOT_STARTED)
@@ -147,7 +151,7 @@ def _bar(results: Iterable[ExerciseResult], width: int) -> Text:
     )
     first = round(width * earned / (possible or 1))
     second = round(width * (earned + waiting) / (possible or 1))
-    bar = Text("█" * first, EARNED)
+    bar = Text("").append("█" * first, EARNED)
     bar.append("░" * (second - first), WAITING)
     bar.append("·" * (width - second), OPEN)
     bar.append(f"  {earned} earned")
@@ -181,12 +185,16 @@ def _groups(checks: Iterable[CheckResult]) -> list[list[CheckResult]]:
     return list(groups.values())
 
 
-def _names(checks: Iterable[CheckResult]) -> str:
-    return ", ".join(f"{check.id} (simulated)" if check.simulated else check.id for check in checks)
+def _names(checks: Sequence[CheckResult]) -> str:
+    """Their ids; those whose answers were given to a double come last, and marked."""
+    real, doubles = (
+        [check.id for check in checks if check.simulated is simulated] for simulated in (False, True)
+    )
+    return "; ".join(filter(None, (", ".join(real), "simulated: " * bool(doubles) + ", ".join(doubles))))
 
 
 def _row(text: str, style: str = "", indent: int = 0, limit: int = 4) -> Row:
-    return Row(Text(text, style), indent, limit)
+    return Row(Text(text, style), indent, limit, hang=2 if indent == 2 else 0)
 
 
 def _points(count: int) -> str:

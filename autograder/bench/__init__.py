@@ -1,0 +1,1 @@
+"""Measurements that are made, not tested: run them and read."""

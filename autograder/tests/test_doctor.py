@@ -1,0 +1,149 @@
+"""The doctor: what it finds, what it advises, and that it finds its way without POSIX."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder import catalog, doctor, sandbox
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CPU = {"devices": [["cpu", "cpu", ""]]}
+H200 = {"devices": [["gpu", "NVIDIA H200", "9.0"]], "cudnn": 91900}
+
+
+def examine(*, hide: str = "") -> subprocess.CompletedProcess[str]:
+    """The command, in a process where these modules cannot be imported (asyncio's own copies aside)."""
+    code = f"import asyncio, sys\nfor name in {hide.split()}: sys.modules[name] = None\n"
+    code += "from autograder.cli import app\napp(['doctor'])"
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hide", ["", "resource fcntl pwd grp termios pty"])
+def test_doctor_ends_well_and_names_everything(hide: str) -> None:
+    done = examine(hide=hide)
+    assert done.returncode == 0, done.stderr
+    for said in (
+        "Python",
+        "bytecode",
+        "jax 0.",
+        "CUDA plugin",
+        "cuDNN",
+        "Transformer",
+        "sandbox",
+        "nbgrader",
+    ):
+        assert said in done.stdout
+    for exercise in catalog.EXERCISES:
+        assert f"{exercise.number} {exercise.name}" in done.stdout
+    assert "16 of 20 points can be graded here" in done.stdout
+    assert "4 wait (speed): needs an NVIDIA GPU of compute capability 8.0 or later" in done.stdout
+    assert "This version runs no check that needs a GPU" in done.stdout
+
+
+def test_a_probe_answers_in_its_last_line() -> None:
+    assert doctor._probe("print('noise'); print('{\"a\": 1}')") == ({"a": 1}, "")
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("import nowhere_to_be_found", "No module named 'nowhere_to_be_found'"),
+        ("import os; os._exit(7)", "exit status 7"),
+        ("print('no JSON')", "exit status 0"),
+        ("print(3)", "exit status 0"),
+        ("import sys; sys.exit('\\x1b[31mred')", "red"),
+    ],
+)
+def test_a_probe_that_fails_says_why(code: str, why: str) -> None:
+    found, failure = doctor._probe(code)
+    assert found is None
+    assert why in failure and "\x1b" not in failure
+
+
+def test_a_probe_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "PROBE_SECONDS", 0.5)
+    assert doctor._probe("while True: pass") == (None, "no answer in 0.5 s")
+
+
+@pytest.mark.parametrize(
+    ("found", "driver", "said", "advised"),
+    [
+        (CPU, "", "cpu; no NVIDIA driver", ""),
+        (CPU, "Tesla T4", "cpu", "JAX does not see the GPU of this machine: Tesla T4"),
+        (H200, "NVIDIA H200", "NVIDIA H200 (gpu, compute capability 9.0), cuDNN 91900 loaded", ""),
+        (None, "", "JAX does not run: it broke", "pip install --force-reinstall jax jaxlib"),
+    ],
+)
+def test_devices(
+    found: dict[str, object] | None, driver: str, said: str, advised: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "_probe", lambda code: (found, "it broke"))
+    monkeypatch.setattr(doctor, "_nvidia_smi", lambda: driver)
+    advice: list[str] = []
+    assert doctor._devices(advice) == said
+    assert advised in "".join(advice) and bool(advised) == bool(advice)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in is a shell script")
+def test_the_driver_names_its_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert doctor._nvidia_smi() == ""
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\necho 'Tesla T4'\necho 'Tesla T4'\n")
+    program.chmod(0o755)
+    assert doctor._nvidia_smi() == "Tesla T4, Tesla T4"
+
+
+def test_bytecode_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow_start").mkdir()
+    (tmp_path / "slow_start" / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(doctor, "COMPILED", ("slow_start", "not_installed_at_all"))
+    advice: list[str] = []
+    assert doctor._bytecode(advice) == "not compiled: slow_start"
+    assert f'-m compileall -q "{tmp_path}"' in advice[0]
+    subprocess.run([sys.executable, "-m", "compileall", "-q", str(tmp_path)], check=True)
+    assert doctor._bytecode([]) == "compiled"
+
+
+def test_transformer_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_version", lambda name: "")
+    assert "a double of it stands in" in doctor._engine()
+    monkeypatch.setattr(doctor, "_version", lambda name: "2.20")
+    for found, said in (
+        ({"fp8": ["True", ""]}, "FP8 available"),
+        ({"fp8": ["False", "too old"]}, "FP8 not available: too old"),
+        (None, "it does not load: undefined symbol"),
+    ):
+        monkeypatch.setattr(doctor, "_probe", lambda code, found=found: (found, "undefined symbol"))
+        assert said in doctor._engine()
+
+
+def test_a_machine_without_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def starts() -> None:
+        return None
+
+    monkeypatch.setattr(doctor, "_start", starts)
+    monkeypatch.setattr(sandbox, "kind", lambda: "none")
+    monkeypatch.setattr(sandbox, "why", lambda: "bubblewrap needs Linux")
+    monkeypatch.setattr(sys, "platform", "darwin")
+    advice: list[str] = []
+    assert doctor._sandbox(advice) == "none: bubblewrap needs Linux"
+    assert not advice
+
+
+def test_a_machine_that_may_not_grade(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refused() -> None:
+        raise sandbox.SandboxUnavailable("install bubblewrap")
+
+    monkeypatch.setattr(doctor, "_start", refused)
+    advice: list[str] = []
+    assert "nothing can be graded: install bubblewrap" in doctor._sandbox(advice)
+    assert advice == ["make a sandbox possible: install bubblewrap"]
