@@ -37,15 +37,27 @@ def gradients(
     `cotangent` is (B, T, N, H).
     """
     weights = _weights(query, key, value, is_causal, None)
-    cotangent = wide(cotangent)
-    d_weights = np.einsum("btnh,bsnh->bnts", cotangent, _per_head(value, weights.shape[1]))
+    gains = _gains(cotangent, value)
     # The softmax's Jacobian: what moves all scores of a row alike moves nothing.
-    d_scores = weights * (d_weights - np.sum(weights * d_weights, axis=-1, keepdims=True))
-    d_scores /= math.sqrt(query.shape[-1])
-    d_query = combine(d_scores, key)
-    d_key = np.einsum("bnts,btnh->bsnh", d_scores, wide(query))
-    d_value = np.einsum("bnts,btnh->bsnh", weights, cotangent)
-    return d_query, _per_group(d_key, key.shape[2]), _per_group(d_value, value.shape[2])
+    d_scores = weights * (gains - np.sum(weights * gains, axis=-1, keepdims=True))
+    return _pull(weights, d_scores, query, key, cotangent)
+
+
+def spread(
+    query: Array, key: Array, value: Array, *, is_causal: bool = False, window: Window | None = None
+) -> Array:
+    """How large the terms of `attention` are where V cancels: the same sum over |V|."""
+    return attention(query, key, np.abs(value), is_causal=is_causal, window=window)
+
+
+def gradient_spreads(
+    query: Array, key: Array, value: Array, cotangent: Array, *, is_causal: bool = False
+) -> tuple[Array, Array, Array]:
+    """How large the terms of `gradients` are where they cancel: the same sums without signs."""
+    weights = _weights(query, key, value, is_causal, None)
+    gains = _gains(cotangent, value)
+    d_scores = weights * (np.abs(gains) + np.abs(np.sum(weights * gains, axis=-1, keepdims=True)))
+    return _pull(weights, d_scores, np.abs(query), np.abs(key), np.abs(cotangent))
 
 
 def max_score(query: Array, key: Array, *, is_causal: bool = False, window: Window | None = None) -> float:
@@ -93,6 +105,20 @@ def _weights(query: Array, key: Array, value: Array, is_causal: bool, window: Wi
     _check(query, key, value)
     seen = visible(query.shape[1], key.shape[1], is_causal, window)
     return softmax(np.where(seen, scores(query, key), MASKED))
+
+
+def _gains(cotangent: Array, value: Array) -> Array:
+    """(B, N, T, S): what one more of each weight would gain."""
+    return np.asarray(np.einsum("btnh,bsnh->bnts", wide(cotangent), _per_head(value, cotangent.shape[2])))
+
+
+def _pull(
+    weights: Array, d_scores: Array, query: Array, key: Array, cotangent: Array
+) -> tuple[Array, Array, Array]:
+    d_scores = d_scores / math.sqrt(query.shape[-1])
+    d_key = np.einsum("bnts,btnh->bsnh", d_scores, wide(query))
+    d_value = np.einsum("bnts,btnh->bsnh", weights, wide(cotangent))
+    return combine(d_scores, key), _per_group(d_key, key.shape[2]), _per_group(d_value, key.shape[2])
 
 
 def _per_head(array: Array, heads: int) -> Array:

@@ -18,7 +18,8 @@ FLOOR = {"float32": 2e-6, "float16": 4e-3, "bfloat16": 4e-3}
 USABLE = {"float32": 1e-4, "float16": 2e-2, "bfloat16": 2e-2}
 FACTOR = 2.0
 PER_SCORE = 1.2e-7
-SHARE = 0.1
+OF_SPREAD = 0.25
+OF_COTANGENT = 0.1
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,9 @@ def compare(
 ) -> Comparison:
     """Judge `out` (wanted: `oracle`'s shape, `dtype`) against `oracle`, float64; `reference` sets the limit.
 
-    `spread` is `oracle.attention(query, key, abs(value), …)`: see `scale`. `cotangent` makes it the
-    comparison of a gradient. ValueError where the reference itself is not finite or of another shape.
+    `spread` is `oracle.spread(…)`, or of a gradient its part of `oracle.gradient_spreads(…)`: see `scale`.
+    `cotangent` makes it the comparison of a gradient. ValueError where the reference itself is not finite or
+    of another shape.
     """
     gradient = cotangent is not None
     size = scale(oracle, spread=spread, cotangent=cotangent)
@@ -90,24 +92,25 @@ def usable(limit: float, dtype: str) -> bool:
 
 
 def scale(oracle: Array, *, spread: Array | None = None, cotangent: Array | None = None) -> Array:
-    """What an error is relative to: of each row (…, 1), or of a gradient as a whole (no axes).
+    """What an error is relative to: the norm of each row (…, 1), or of a gradient as a whole (no axes).
 
-    A row's own norm, unless V cancels in it: there every right answer has an error that belongs to the
-    size of the terms, not to that of their sum. So a row counts as no smaller than a tenth of the norm of
-    `spread`, the same sum over |V|, which knows how large the terms of this row were; a mean over other
-    rows would let small heads hide behind large ones. Without `spread` that mean has to do, over the
-    rows of axis -3 (the positions of one head).
-    A gradient can be exactly 0 (S = 1), so it counts as no smaller than a tenth of the cotangent.
+    Where terms cancel, the error of every right answer belongs to the size of the terms, not to that of
+    their sum. So nothing counts as smaller than a quarter of its `spread`, the same sum without signs.
+    A mean over other rows would do as well for rounding, but would let a small head hide behind a large
+    one; it stands in, over axis -3 (the positions of one head), where no spread is given.
+    A quarter is what weights that are rounded to bfloat16, as JAX's own are, need. A gradient can be
+    exactly 0 (S = 1) and so counts as no smaller than a tenth of its cotangent either.
     """
     if cotangent is not None:
-        return np.asarray(max(np.linalg.norm(oracle), SHARE * np.linalg.norm(wide(cotangent))))
+        terms = 0.0 if spread is None else OF_SPREAD * np.linalg.norm(spread)
+        return np.asarray(max(np.linalg.norm(oracle), OF_COTANGENT * np.linalg.norm(wide(cotangent)), terms))
     rows = np.linalg.norm(oracle, axis=-1, keepdims=True)
     if spread is None:
         axis = max(-3, -oracle.ndim)
         least = np.sqrt(np.mean(np.square(rows), axis=axis, keepdims=True))
     else:
         least = np.linalg.norm(spread, axis=-1, keepdims=True)
-    return np.asarray(np.maximum(rows, SHARE * least))
+    return np.asarray(np.maximum(rows, OF_SPREAD * least))
 
 
 def relative_error(out: Array, oracle: Array, scale: Array) -> float:

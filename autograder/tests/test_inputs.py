@@ -34,7 +34,7 @@ def judge(out: Array, drawn: inputs.Draw) -> tolerance.Comparison | None:
         reference,
         oracle.max_score(query, key),
         dtype=query.dtype.name,
-        spread=oracle.attention(query, key, np.abs(value)),
+        spread=oracle.spread(query, key, value),
     )
     return comparison if tolerance.usable(comparison.limit, query.dtype.name) else None
 

@@ -67,7 +67,7 @@ def test_gradients_are_what_jax_computes(
     shapes: tuple[tuple[int, ...], tuple[int, ...]], is_causal: bool
 ) -> None:
     query, key, value = drawn(shapes)
-    cotangent: Array = np.random.default_rng(1).standard_normal(query.shape)
+    cotangent = drawn(shapes, seed=1)[0]
     got = oracle.gradients(query, key, value, cotangent, is_causal=is_causal)
     with jax.enable_x64(True):
         function = functools.partial(by_jax, is_causal=is_causal, window=None)
@@ -88,7 +88,7 @@ def test_attention_agrees_with_the_library_call_on_grouped_causal_input() -> Non
 def test_gradients_are_finite_differences() -> None:
     query, key, value = drawn(((1, 3, 4, 5), (1, 4, 2, 5)), seed=2)
     rng = np.random.default_rng(3)
-    cotangent: Array = rng.standard_normal(query.shape)
+    cotangent = drawn(((1, 3, 4, 5), (1, 4, 2, 5)), seed=4)[0]
     found = oracle.gradients(query, key, value, cotangent, is_causal=True)
     for position, gradient in enumerate(found):
         direction = rng.standard_normal(gradient.shape)
@@ -103,9 +103,9 @@ def test_gradients_are_finite_differences() -> None:
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
 def test_inputs_of_any_dtype_are_widened_first(dtype: str) -> None:
     query, key, value = (x.astype(DTYPES[dtype]) for x in drawn(SHAPES[1]))
-    wide = tuple(x.astype(np.float64) for x in (query, key, value))
-    assert np.array_equal(oracle.attention(query, key, value), oracle.attention(*wide))
-    got, want = oracle.gradients(query, key, value, query), oracle.gradients(*wide, wide[0])
+    q, k, v = (x.astype(np.float64) for x in (query, key, value))
+    assert np.array_equal(oracle.attention(query, key, value), oracle.attention(q, k, v))
+    got, want = oracle.gradients(query, key, value, query), oracle.gradients(q, k, v, q)
     assert all(np.array_equal(a, b) for a, b in zip(got, want, strict=True))
 
 
@@ -119,6 +119,16 @@ def test_a_row_that_sees_nothing_gives_the_mean_of_the_values() -> None:
     query, key, value = drawn(((1, 6, 1, 4), (1, 2, 1, 4)))
     out = oracle.attention(query, key, value, is_causal=True, window=(1, 0))
     np.testing.assert_allclose(out[0, 5, 0], value[0, :, 0].mean(axis=0))
+
+
+def test_spreads_bound_what_they_are_the_spread_of() -> None:
+    query, key, value = drawn(SHAPES[1])
+    cotangent = drawn(SHAPES[1], seed=1)[0]
+    out = oracle.attention(query, key, value, is_causal=True)
+    assert np.all(np.abs(out) <= oracle.spread(query, key, value, is_causal=True) + 1e-12)
+    found = oracle.gradients(query, key, value, cotangent, is_causal=True)
+    bounds = oracle.gradient_spreads(query, key, value, cotangent, is_causal=True)
+    assert all(np.all(np.abs(g) <= b + 1e-12) for g, b in zip(found, bounds, strict=True))
 
 
 def test_max_score_counts_what_is_seen() -> None:

@@ -32,7 +32,7 @@ def trial(shapes: tuple[tuple[int, ...], tuple[int, ...]], dtype: str, std: floa
     for is_causal in (False, True):
         seen = oracle.visible(shapes[0][1], shapes[1][1], is_causal)
         want = oracle.attention(query, key, value, is_causal=is_causal)
-        spread = oracle.attention(query, key, np.abs(value), is_causal=is_causal)
+        spread = oracle.spread(query, key, value, is_causal=is_causal)
         top = oracle.max_score(query, key, is_causal=is_causal)
         outs = [attention(query, key, value, seen) for attention in RIGHT.values()]
         for out, reference in itertools.permutations(outs, 2):
@@ -86,7 +86,7 @@ def test_right_gradients_pass_and_a_missing_term_fails(dtype: str, std: float) -
 def case(dtype: str = "float32") -> tuple[Array, Array, float, Array]:
     query, key, value = drawn(SHAPES[0], dtype, 1, 0)
     seen = oracle.visible(9, 13)
-    spread = oracle.attention(query, key, np.abs(value))
+    spread = oracle.spread(query, key, value)
     want = oracle.attention(query, key, value)
     return want, naive(query, key, value, seen), oracle.max_score(query, key), spread
 
