@@ -249,7 +249,7 @@ async def main():
     import os; os.kill(os.getpid(), 9)
 asyncio.run(main())
 """
-    subprocess.run([*sandbox.PYTHON, "-c", judge], timeout=60, env={**os.environ})
+    subprocess.run([*sandbox.PYTHON, "-c", judge], timeout=60, env={**os.environ, "TMPDIR": str(top.parent)})
     for _ in range(100):
         if not marked(name):
             return
