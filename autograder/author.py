@@ -81,7 +81,7 @@ def differences(root: Path = ROOT) -> list[str]:
     return found
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Exit status: 0 done or in step, 1 out of step or a mark that does not pair up."""
     parser = argparse.ArgumentParser(prog="python -m autograder.author", description="Write exercises/.")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -90,13 +90,13 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         if options.check:
-            if found := differences():
+            if found := differences(root):
                 print(*found, "Run `python -m autograder.author stubs`.", sep="\n\n", file=sys.stderr)
             return 1 if found else 0
-        for path, text in stubs().items():
+        for path, text in stubs(root).items():
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\n")
-            print(f"wrote {path.relative_to(ROOT).as_posix()}")
+            print(f"wrote {path.relative_to(root).as_posix()}")
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
