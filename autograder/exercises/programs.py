@@ -72,11 +72,11 @@ def _dot(s: Sizes, left: str, right: str, dtype: str, out: str) -> str:
     )
 
 
-def _attributes(settings: str) -> str:
+def _attributes(settings: str, more_results: str = "") -> str:
     return (
         f'{{backend_config = "", mhlo.backend_config = {{{settings}}}, '
         "operand_layouts = [dense<[1, 0]> : tensor<2xindex>, dense<[1, 0]> : tensor<2xindex>], "
-        "result_layouts = [dense<[1, 0]> : tensor<2xindex>]}"
+        f"result_layouts = [dense<[1, 0]> : tensor<2xindex>{more_results}]}}"
     )
 
 
@@ -142,7 +142,8 @@ def _named(s: Sizes) -> str:
 def _quantize(s: Sizes) -> str:
     """A call that makes f8 and takes none."""
     call = (
-        f"%0:2 = stablehlo.custom_call @te_dbias_quantize_ffi(%arg0, %arg1) {_attributes('')} : "
+        f"%0:2 = stablehlo.custom_call @te_dbias_quantize_ffi(%arg0, %arg1) "
+        f"{_attributes('', ', dense<0> : tensor<1xindex>')} : "
         f"({s.left('bf16')}, {s.right('bf16')}) -> ({s.left(s.f8)}, tensor<1xf32>)"
     )
     return _module(s, [call], "%0#1 : tensor<1xf32>")
