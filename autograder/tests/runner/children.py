@@ -12,9 +12,9 @@ from autograder.sandbox import Limits, Role
 from autograder.wire import Header
 
 
-def real(seconds: float = 60.0) -> Callable[[], Awaitable[Child]]:
+def real(seconds: float = 60.0, resident_bytes: int = 3 * 2**30) -> Callable[[], Awaitable[Child]]:
     """Starts the real runner."""
-    return lambda: sandbox.start(Role.RUNNER, Limits(wall_seconds=seconds))
+    return lambda: sandbox.start(Role.RUNNER, Limits(wall_seconds=seconds, resident_bytes=resident_bytes))
 
 
 def with_runner(work: Callable[[Runner], Coroutine[Any, Any, Any]], runner: Runner) -> Any:

@@ -49,7 +49,7 @@ def main(body: str, *, more: str = "", attributes: str = "", argument: str = "",
 
 def job(text: str | bytes, **options: bool) -> Job:
     """A job of that module, float32[4] to float32[4]."""
-    return Job(artifact(text) if isinstance(text, str) else text, (VECTOR,), (VECTOR,), **options)  # type: ignore[arg-type]
+    return Job(artifact(text) if isinstance(text, str) else text, (VECTOR,), (VECTOR,), **options)
 
 
 def custom_call(name: str, attributes: str = "") -> str:
@@ -93,12 +93,11 @@ ENDLESS = main(f"""%0 = stablehlo.while(%i = %x) : {T}
 
 LARGE = "tensor<15000000x4xf32>"
 HUNGRY = main(f"""%big = stablehlo.broadcast_in_dim %x, dims = [1] : ({T}) -> {LARGE}
-  %0:16 = stablehlo.while({", ".join(f"%a{i} = %big" for i in range(16))}) : {", ".join([LARGE] * 16)}
-  cond {{ %t = stablehlo.compare LT, %a0, %a1 : ({LARGE}, {LARGE}) -> tensor<15000000x4xi1>
-    %u = stablehlo.slice %t [0:1, 0:1] : (tensor<15000000x4xi1>) -> tensor<1x1xi1>
-    %v = stablehlo.reshape %u : (tensor<1x1xi1>) -> tensor<i1>
-    stablehlo.return %v : tensor<i1> }}
-  do {{ stablehlo.return {", ".join(f"%a{i}" for i in range(16))} : {", ".join([LARGE] * 16)} }}
+  %0:3 = stablehlo.while(%a = %big, %b = %big, %c = %big) : {LARGE}, {LARGE}, {LARGE}
+  cond {{ %t = stablehlo.constant dense<true> : tensor<i1>
+    stablehlo.return %t : tensor<i1> }}
+  do {{ %s = stablehlo.sine %a : {LARGE}
+    stablehlo.return %b, %c, %s : {LARGE}, {LARGE}, {LARGE} }}
   %1 = stablehlo.slice %0#0 [0:1, 0:4] : ({LARGE}) -> tensor<1x4xf32>
   %2 = stablehlo.reshape %1 : (tensor<1x4xf32>) -> {T}
   return %2 : {T}""")

@@ -1,17 +1,19 @@
 """cuDNN's attention: what is accepted, what it computes here, and the attacks on it."""
 
+# mypy: disable-error-code="no-untyped-call"
+
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from autograder.arrays import Spec
+from autograder.arrays import Array, Spec
 from autograder.runner.programs import Entry, compile_program
 from autograder.runner.refusal import Refusal
 from autograder.runner.validate import validate
@@ -89,15 +91,11 @@ def test_no_bias_and_no_lengths() -> None:
         assert refusal(Case("cudnn", function, INS, cudnn=False)).code == "cudnn"
 
 
-def constants(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
-    return CUDNN(jnp.ones_like(q), k, v)
-
-
 TOUCHED = {
     "query": lambda q, k, v: CUDNN(q * 2, k, v),
     "key": lambda q, k, v: CUDNN(q, k.astype(jnp.float32).astype(k.dtype), v),
     "value": lambda q, k, v: CUDNN(q, k, v[::-1]),
-    "constants": constants,
+    "constants": lambda q, k, v: CUDNN(jnp.ones_like(q), k, v),
     "output": lambda q, k, v: CUDNN(q, k, v) * 2,
     "twice": lambda q, k, v: CUDNN(CUDNN(q, k, v), k, v),
     "unused": lambda q, k, v: (CUDNN(q, k, v), honest.half(q, k, v))[1] + 0 * CUDNN(q, k, v),
@@ -131,14 +129,15 @@ def test_no_call_at_all_is_no_refusal_but_shows() -> None:
     assert validate(honest.job(Case("xla", honest.half, INS, cudnn=False))).custom_calls == ()
 
 
-def oracle(q: np.ndarray, k: np.ndarray, v: np.ndarray, is_causal: bool) -> np.ndarray:  # type: ignore[type-arg]
-    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+def oracle(inputs: Sequence[Array], is_causal: bool) -> Array:
+    q, k, v = (x.astype(np.float64) for x in inputs)
     k, v = (np.repeat(x, q.shape[2] // k.shape[2], axis=2) for x in (k, v))
     scores = np.einsum("btnh,bsnh->bnts", q, k) * q.shape[-1] ** -0.5
     if is_causal:
         scores = np.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -np.inf)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
-    return np.einsum("bnts,bsnh->btnh", weights / weights.sum(-1, keepdims=True), v)
+    out: Array = np.einsum("bnts,bsnh->btnh", weights / weights.sum(-1, keepdims=True), v)
+    return out
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
@@ -150,6 +149,6 @@ def test_what_is_computed_here(is_causal: bool, key: tuple[int, ...]) -> None:
     inputs = honest.inputs(case.ins)
     job = honest.job(case)
     [[out]] = compile_program([Entry(job, validate(job))]).run([inputs])
-    expected = oracle(*inputs, is_causal)
+    expected = oracle(inputs, is_causal)
     error = np.linalg.norm(out.astype(np.float64) - expected) / np.linalg.norm(expected)
     assert error < 2e-3

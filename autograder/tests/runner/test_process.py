@@ -1,4 +1,4 @@
-"""The real runner in the real sandbox: honest artifacts give JAX's own bits, and hostile ones cost only themselves."""
+"""The real runner in the sandbox: honest artifacts give JAX's bits, hostile ones cost only themselves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Ran = list[Array] | RunFailed
 
 
 def grade(
-    jobs: Sequence[Job], seconds: float = 60.0, together: bool = True
+    jobs: Sequence[Job], seconds: float = 60.0, together: bool = True, resident_bytes: int = 3 * 2**30
 ) -> tuple[list[Loaded | Refused], list[Ran]]:
     """Load these and run what was loaded."""
     canary = Canary(forged.job(SINE), tuple(honest.inputs((forged.VECTOR,))))
@@ -35,7 +35,7 @@ def grade(
         return loaded, await runner.run([honest.inputs(job.ins) for job in good])
 
     answers: tuple[list[Loaded | Refused], list[Ran]] = with_runner(
-        work, Runner(real(seconds), canary=canary, together=together)
+        work, Runner(real(seconds, resident_bytes), canary=canary, together=together)
     )
     return answers
 
@@ -57,7 +57,7 @@ PLAIN = [case for case in honest.cases() if case.cudnn is None and case.name != 
 
 
 def test_some_honest_artifacts_give_the_bits_that_jax_gives() -> None:
-    names = ("einsum", "per_head", "online", "nested_jit gradient", "grouped GQA", "half bfloat16")
+    names = ("einsum", "online", "nested_jit gradient", "half bfloat16")
     same_bits([case for case in PLAIN if case.name in names])
 
 
@@ -77,19 +77,19 @@ def test_a_kind_of_arithmetic_that_the_cpu_lacks_still_runs() -> None:
 @pytest.mark.parametrize("together", [False, True])
 def test_an_endless_loop_costs_only_itself(together: bool) -> None:
     jobs = [forged.job(SINE), forged.job(ENDLESS), forged.job(SINE)]
-    loaded, ran = grade(jobs, 6.0, together)
+    loaded, ran = grade(jobs, 12.0, together)
     assert [type(answer) for answer in loaded] == [Loaded] * 3
     assert [type(answer) for answer in ran] == [list, RunFailed, list]
-    assert "6 seconds" in ran[1].message  # type: ignore[union-attr]
+    assert "12 seconds" in ran[1].message  # type: ignore[union-attr]
 
 
 @pytest.mark.slow
 def test_too_much_memory_costs_only_itself() -> None:
     jobs = [forged.job(SINE), forged.job(HUNGRY), forged.job(SINE)]
-    loaded, ran = grade(jobs)
-    assert isinstance(loaded[1], Refused) or isinstance(ran[1], RunFailed)
-    assert isinstance(loaded[0], Loaded) and isinstance(loaded[2], Loaded)
-    assert isinstance(ran[0], list) and isinstance(ran[-1], list)
+    loaded, ran = grade(jobs, resident_bytes=800 * 2**20)
+    assert [type(answer) for answer in loaded] == [Loaded] * 3
+    assert [type(answer) for answer in ran] == [list, RunFailed, list]
+    assert "memory" in ran[1].message  # type: ignore[union-attr]
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_flipped_bytes_are_refused_or_run_and_cost_only_themselves() -> None:
     rng = random.Random(7)
     good = honest.job(next(honest.cases()))
     jobs = [good]
-    for _ in range(120):
+    for _ in range(60):
         data = bytearray(good.artifact)
         for _ in range(rng.choice((1, 1, 2, 8))):
             data[rng.randrange(len(data))] = rng.randrange(256)

@@ -10,6 +10,7 @@ import pytest
 
 from autograder.arrays import Spec
 from autograder.runner import allowed
+from autograder.runner.programs import Entry, compile_program
 from autograder.runner.refusal import Refusal
 from autograder.runner.validate import validate
 from autograder.tests.runner import forged, honest
@@ -102,9 +103,18 @@ def test_largest_value_is_counted() -> None:
     assert validate(honest.job(case)).largest == 2500
 
 
+def test_temporary_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = honest.job(next(honest.cases()))
+    entry = Entry(job, validate(job))
+    assert compile_program([entry]).temp_bytes > 0
+    monkeypatch.setattr(allowed, "MAX_TEMP_BYTES", 0)
+    with pytest.raises(Refusal, match="temporary memory"):
+        compile_program([entry])
+
+
 HONEST_MISTAKES = {
     "linalg": lambda x: x + jnp.linalg.cholesky(jnp.outer(x, x) + jnp.eye(4))[0],
-    "random": lambda x: x + jax.lax.rng_uniform(0.0, 1.0, (4,)),
+    "random": lambda x: x + jax.lax.rng_uniform(0.0, 1.0, (4,)),  # type: ignore[no-untyped-call]
     "sort": jnp.sort,
     "complex": lambda x: jnp.fft.fft(x).real,
     "callback": lambda x: jax.pure_callback(lambda y: y, x, x),
