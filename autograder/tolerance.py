@@ -98,8 +98,7 @@ def scale(oracle: Array, *, spread: Array | None = None, cotangent: Array | None
     their sum. So nothing counts as smaller than a quarter of its `spread`, the same sum without signs.
     A mean over other rows would do as well for rounding, but would let a small head hide behind a large
     one; it stands in, over axis -3 (the positions of one head), where no spread is given.
-    A quarter is what weights that are rounded to bfloat16, as JAX's own are, need. A gradient can be
-    exactly 0 (S = 1) and so counts as no smaller than a tenth of its cotangent either.
+    A gradient can be exactly 0 (S = 1) and so counts as no smaller than a tenth of its cotangent either.
     """
     if cotangent is not None:
         terms = 0.0 if spread is None else OF_SPREAD * np.linalg.norm(spread)
