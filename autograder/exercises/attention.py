@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from autograder import inputs, oracle, tolerance
-from autograder.arrays import DTYPES, Spec
+from autograder import diagnosis, inputs, oracle, tolerance
+from autograder.arrays import DTYPES, Array, Spec
 from autograder.plan import Arrays, Evidence, Problem, Question, Trace
 from autograder.wire import Header
 
@@ -84,31 +84,41 @@ class Case:
         )
 
     def judge(self, name: str, given: Arrays, outs: Arrays, reference: Arrays) -> Problem | None:
-        for place, comparison in enumerate(self._comparisons(given, outs, reference)):
+        for place, (out, comparison) in enumerate(
+            zip(outs, self._comparisons(given, outs, reference), strict=True)
+        ):
             if not comparison.ok:
                 which = f"{GRADIENTS[place]}: " if self.gradient else ""
                 detail = f"{self.key}, {name.replace('_', ' ')} inputs: {which}{comparison.reason}"
-                found = self._diagnose(given, outs, comparison)
-                return Problem(detail, *found)
+                found = self._diagnose(place, given, out, comparison.limit)
+                return Problem(detail, found.sentence, found.next_step) if found else Problem(detail)
         return None
 
     def _comparisons(self, given: Arrays, outs: Arrays, reference: Arrays) -> list[tolerance.Comparison]:
         query, key, value = given[:3]
-        score = oracle.max_score(query, key, is_causal=self.is_causal)
-        if self.gradient:
-            wanted = oracle.gradients(query, key, value, given[3], is_causal=self.is_causal)
-            return [
-                tolerance.compare(out, want, ref, score, dtype=self.dtype, cotangent=given[3])
-                for out, want, ref in zip(outs, wanted, reference, strict=True)
-            ]
-        want = oracle.attention(query, key, value, is_causal=self.is_causal)
-        spread = oracle.attention(query, key, np.abs(value), is_causal=self.is_causal)
-        return [tolerance.compare(outs[0], want, reference[0], score, dtype=self.dtype, spread=spread)]
+        causal, cotangent = self.is_causal, given[3] if self.gradient else None
+        wanted: Arrays
+        spreads: Arrays
+        if cotangent is None:
+            wanted = (oracle.attention(query, key, value, is_causal=causal),)
+            spreads = (oracle.spread(query, key, value, is_causal=causal),)
+        else:
+            wanted = oracle.gradients(query, key, value, cotangent, is_causal=causal)
+            spreads = oracle.gradient_spreads(query, key, value, cotangent, is_causal=causal)
+        score = oracle.max_score(query, key, is_causal=causal)
+        return [
+            tolerance.compare(out, want, ref, score, dtype=self.dtype, spread=spread, cotangent=cotangent)
+            for out, want, ref, spread in zip(outs, wanted, reference, spreads, strict=True)
+        ]
 
-    def _diagnose(
-        self, given: Arrays, outs: Arrays, comparison: tolerance.Comparison
-    ) -> tuple[str, str] | tuple[()]:
-        return ()
+    def _diagnose(self, place: int, given: Arrays, out: Array, limit: float) -> diagnosis.Diagnosis | None:
+        query, key, value = given[:3]
+        if not self.gradient:
+            return diagnosis.explain(out, query, key, value, is_causal=self.is_causal, limit=limit)
+        want = oracle.gradients(query, key, value, given[3], is_causal=self.is_causal)[place]
+        return diagnosis.explain_gradient(
+            out, want, NAMES[place], cotangent=given[3], head_size=self.sizes[-1], limit=limit
+        )
 
 
 def misfit(

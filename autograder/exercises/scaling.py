@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from autograder import diagnosis
 from autograder.arrays import DTYPES, Array, Spec
 from autograder.plan import Arrays, Problem, Trace
 
@@ -66,11 +67,10 @@ def _delayed_scale(length: int, options: dict[str, float]) -> Trace:
         error = abs(float(outs[0]) - float(want))
         if error <= TOLERANCE * abs(float(want)):
             return None
-        return Problem(
-            f"{about}, a history that is {name}: amax {amax:.6g}, old scale {scale:.6g}: "
-            f"expected {want:.6g}, got {outs[0]:.6g}",
-            _known(float(outs[0]), float(want), given),
-        )
+        detail = f"{about}, a history that is {name}: amax {amax:.6g}, old scale {scale:.6g}: "
+        detail += f"expected {want:.6g}, got {outs[0]:.6g}"
+        found = diagnosis.explain_scale(float(outs[0]), given[0], float(scale), **options)
+        return Problem(detail, found.sentence, found.next_step) if found else Problem(detail)
 
     return Trace(
         key=about,
@@ -87,24 +87,6 @@ def _delayed_scale(length: int, options: dict[str, float]) -> Trace:
         draw=draw,
         judge=judge,
     )
-
-
-def _known(got: float, want: float, given: Arrays) -> str:
-    """The name of a known mistake."""
-    history = given[0].astype(np.float64)
-
-    def close(other: float) -> bool:
-        return abs(got - other) <= 1e-5 * abs(other)
-
-    if close(1 / want):
-        return "this is the reciprocal, Flax's convention; TransformerEngine multiplies by the scale"
-    if history[-1] and close(want * history.max() / history[-1]):
-        return "the latest amax is used instead of the largest of the history"
-    if history.min() and close(want * history.max() / history.min()):
-        return "the smallest amax is used instead of the largest"
-    if close(want * 16) or close(want * 4):
-        return "the margin divides the scale: fp8_max / amax / 2^margin"
-    return ""
 
 
 def _quantize(spec: Spec) -> Trace:

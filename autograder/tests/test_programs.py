@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax._src.interpreters import mlir
-from jax._src.lib.mlir import ir
+from jaxlib.mlir import ir
 
 from autograder import workspace
 from autograder.exercises.programs import KINDS, programs
