@@ -158,7 +158,7 @@ def locate(right: Array) -> Diagnosis | None:
     """Say where an answer is off, from (B, T, N) booleans; None where it is off along all axes."""
     off, names, parts, box = ~right, [], [], 1
     for axis, one in enumerate(("batch row", "position", "head")):
-        wrong = off.any(axis=tuple(other for other in range(3) if other != axis))
+        wrong = np.asarray(off.any(axis=tuple(other for other in range(3) if other != axis)))
         bad, good = np.flatnonzero(wrong), np.flatnonzero(~wrong)
         box *= len(bad)
         if len(bad) and len(good):

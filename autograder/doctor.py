@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder import catalog, sandbox
-from autograder.output import clean
+from autograder.sandbox.output import clean
 
 PROBE_SECONDS = 60
 JAX = """

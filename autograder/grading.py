@@ -18,12 +18,12 @@ from autograder import author, provenance, sandbox, workspace
 from autograder.catalog import Check, Exercise
 from autograder.hearing import hear
 from autograder.interrogation import Interrogation, interrogate
-from autograder.output import clean
 from autograder.plan import Arrays, Evidence, Facts, Problem, Trace, Verdicts, only
 from autograder.reference import Reference, job
 from autograder.results import CheckResult, ExerciseResult, Outcome, Report
 from autograder.runner.client import GraderFault, Refused, RunFailed, Runner
 from autograder.sandbox import Limits, Role
+from autograder.sandbox.output import clean
 from autograder.seeds import Seeds
 from autograder.source import Source, Unreadable, parse, read, same_code
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder import processes, sandbox, wire
-from autograder.ending import in_words
-from autograder.output import Output, clean
-from autograder.sandbox import Limits, Role
+from autograder import sandbox, wire
+from autograder.sandbox import Limits, Role, processes
+from autograder.sandbox.ending import in_words
+from autograder.sandbox.output import Output, clean
 from autograder.tests.puppet import HONEST, ask, play, tree, use
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and forks")

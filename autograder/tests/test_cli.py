@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from autograder import catalog, cli, grading, processes, workspace
+from autograder import catalog, cli, grading, workspace
 from autograder.catalog import Exercise
 from autograder.results import Outcome, Report
+from autograder.sandbox import processes
 from autograder.tests import reports
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from autograder import processes, wire
-from autograder.ending import ChildDied, ChildTimeout, in_words
-from autograder.output import Output
+from autograder import wire
+from autograder.sandbox import processes
+from autograder.sandbox.ending import ChildDied, ChildTimeout, in_words
+from autograder.sandbox.output import Output
 
 GRACE = 0.5  # seconds in which a dead child's last frame, or a closed pipe's exit status, may still come
 WATCH = 0.1  # seconds between two looks at its memory

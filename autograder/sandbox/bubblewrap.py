@@ -8,8 +8,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from autograder import users
-from autograder.mounts import View
+from autograder.sandbox import users
+from autograder.sandbox.mounts import View
 
 CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")  # what setpriv needs to give up all others
 NAMESPACES = ("pid", "net", "ipc", "uts", "cgroup-try")

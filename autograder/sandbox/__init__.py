@@ -16,11 +16,11 @@ from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 
-from autograder import bubblewrap, processes, users
-from autograder.child import Child, Launch
-from autograder.ending import ChildDied, ChildEnded, ChildTimeout
 from autograder.limits import PR_SET_DUMPABLE, prctl
-from autograder.mounts import View
+from autograder.sandbox import bubblewrap, processes, users
+from autograder.sandbox.child import Child, Launch
+from autograder.sandbox.ending import ChildDied, ChildEnded, ChildTimeout
+from autograder.sandbox.mounts import View
 
 __all__ = [
     "Child",
@@ -35,7 +35,7 @@ __all__ = [
     "why",
 ]
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parent.parent
 PYTHON = (sys.executable, "-I", "-u", "-X", "utf8")  # -u: what it printed before a sudden end is shown
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
