@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 NAMES = (
@@ -68,6 +69,7 @@ def use(te: dict[str, Any] | None) -> None:
         return
     modules = {name: types.ModuleType(name) for name in NAMES}
     for name, module in modules.items():
+        module.__spec__ = ModuleSpec(name, None)  # importlib.util.find_spec asks for it
         parent, _, child = name.rpartition(".")
         if parent:
             setattr(modules[parent], child, module)
