@@ -39,7 +39,7 @@ CUDA_PLUGINS = ("jax-cuda12-plugin", "jax-cuda13-plugin")
 CUDNN = ("nvidia-cudnn-cu12", "nvidia-cudnn-cu13")
 ENGINES = ("transformer-engine", "transformer-engine-jax")
 COMPILED = ("jax", "jax.numpy", "flax", "numpy")
-GPU_EXTRA = "pip install 'attention-lab[gpu]'"
+GPU_EXTRA = "pip install -e '.[gpu]'"
 
 
 def lines() -> Iterator[str]:
@@ -53,12 +53,13 @@ def lines() -> Iterator[str]:
     yield _line("TransformerEngine", _engine())
     yield _line("devices", _devices(advice))
     yield _line("sandbox", _sandbox(advice))
-    yield _line("nbgrader", f"{_installed(('nbgrader',))} (only instructors need it)")
+    yield _line("nbgrader", f"{_installed(('nbgrader',))} (instructors need it: pip install -e '.[class]')")
     yield ""
     yield from _exercises()
     yield ""
     yield from (f"To do: {step}" for step in advice)
-    yield "" if advice else "Nothing to install or to change."
+    if not advice:
+        yield "Nothing is missing."
 
 
 def _exercises() -> Iterator[str]:
