@@ -12,20 +12,19 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
-
 from autograder import author, provenance, sandbox, workspace
 from autograder.catalog import Check, Exercise
 from autograder.hearing import hear
 from autograder.interrogation import Interrogation, interrogate
-from autograder.plan import Arrays, Evidence, Facts, Problem, Trace, Verdicts, only
+from autograder.plan import Evidence, Facts, Problem, Trace, Verdicts, only
 from autograder.reference import Reference, job
 from autograder.results import CheckResult, ExerciseResult, Outcome, Report
-from autograder.runner.client import GraderFault, Refused, RunFailed, Runner
+from autograder.runner.client import Refused, RunFailed, Runner
 from autograder.sandbox import Limits, Role
 from autograder.sandbox.output import clean
 from autograder.seeds import Seeds
 from autograder.source import Source, Unreadable, parse, read, same_code
+from autograder.trials import draw
 
 JUDGES = {
     "naive_attention": "naive",
@@ -36,7 +35,6 @@ JUDGES = {
 }
 TRACER = Limits()
 RUNNER = Limits(wall_seconds=40.0)
-MAX_DRAWS = 20
 AT_ONCE = 3
 Progress = Callable[[Exercise, str, ExerciseResult | None], None]
 
@@ -152,7 +150,7 @@ class _Grading:
 
     async def _judge(self, judge: ModuleType, source: Source, functions: set[str]) -> Verdicts:
         plan = only(judge.plan(self.seeds.scenarios()), functions)
-        evidence = Evidence(source)
+        evidence = Evidence(source, plan)
         runner = Runner(lambda: sandbox.start(Role.RUNNER, self._settings.runner))
         try:
             self._say("tracing")
@@ -161,7 +159,7 @@ class _Grading:
                 await asyncio.gather(runner.open(), self._reference.runner.open())
             found = await interrogate(tracer, source, plan.steps)
             self._output = found.output
-            hear(found, plan, evidence)
+            hear(found, evidence)
             traced = [trace for trace in plan.traces if (trace.key, "") not in evidence.problems]
             if traced:
                 await self._measure(runner, traced, found, evidence)
@@ -175,8 +173,9 @@ class _Grading:
     ) -> None:
         """Compile the artifacts, draw inputs that the reference can be held to, run both, compare."""
         self._say("running")
+        jobs = [job(trace, found.artifacts[trace.key]) for trace in traced]
         answers, rounds = await asyncio.gather(
-            runner.load([job(trace, found.artifacts[trace.key]) for trace in traced]), self._draw(traced)
+            runner.load(jobs), draw(self._reference, self.exercise.name, traced, self.seeds)
         )
         loaded: list[Trace] = []
         for trace, answer in zip(traced, answers, strict=True):
@@ -194,41 +193,10 @@ class _Grading:
                 if isinstance(out, RunFailed):
                     evidence.problems[trace.key, ""] = Problem(f"{trace.about}: {out.message}")
                     alive.remove(index)
-                elif trial.name and (problem := trace.judge(trial.name, trial.inputs, out, trial.reference)):
-                    evidence.problems[trace.key, trial.name] = problem
-
-    async def _draw(self, traced: Sequence[Trace]) -> list[dict[str, Trial]]:
-        """By round and key, inputs and what the reference makes of them. No tracer is alive any more."""
-        rng = self.seeds.inputs()
-        async with self._reference.lock:
-            await self._reference.load(self.exercise.name, traced)
-            return [
-                await self._draw_round(traced, number, rng)
-                for number in range(max(len(trace.rounds) for trace in traced))
-            ]
-
-    async def _draw_round(
-        self, traced: Sequence[Trace], number: int, rng: np.random.Generator
-    ) -> dict[str, Trial]:
-        made: dict[str, Trial] = {}
-        missing = list(range(len(traced)))
-        for _ in range(MAX_DRAWS):
-            names = [_name(traced[index], number) for index in missing]
-            inputs = [
-                traced[index].draw(rng, name or traced[index].rounds[0])
-                for index, name in zip(missing, names, strict=True)
-            ]
-            outs = await self._reference.runner.run(inputs, missing)
-            for index, name, given, out in zip(tuple(missing), names, inputs, outs, strict=True):
-                trace = traced[index]
-                if isinstance(out, RunFailed):
-                    raise GraderFault(f"the reference fails: {trace.about}: {out.message}")
-                if not name or trace.usable(given, out):
-                    made[trace.key] = Trial(name, given, out)
-                    missing.remove(index)
-            if not missing:
-                return made
-        raise GraderFault(f"no usable inputs for {traced[missing[0]].about} in {MAX_DRAWS} draws")
+                elif trial.name:
+                    evidence.judged.add((trace.key, trial.name))
+                    if problem := trace.judge(trial.name, trial.inputs, out, trial.reference):
+                        evidence.problems[trace.key, trial.name] = problem
 
     def _check(self, check: Check, verdicts: Verdicts, untouched: set[str]) -> CheckResult:
         function = check.function or self.exercise.functions[0]
@@ -260,19 +228,6 @@ class _Grading:
 
     def _say(self, stage: str) -> None:
         self._progress(self.exercise, stage, None)
-
-
-@dataclass(frozen=True)
-class Trial:
-    """Inputs of a round, and the reference's outputs; without a name they only keep the program fed."""
-
-    name: str
-    inputs: Arrays
-    reference: Arrays
-
-
-def _name(trace: Trace, number: int) -> str:
-    return trace.rounds[number] if number < len(trace.rounds) else ""
 
 
 def _untouched(exercise: Exercise, source: Source) -> set[str]:

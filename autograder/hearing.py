@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from autograder.faults import explain
 from autograder.interrogation import Interrogation
-from autograder.plan import Evidence, Plan, Problem, Question, Trace
+from autograder.plan import Evidence, Problem, Question, Trace
 from autograder.wire import Header
 
 
-def hear(found: Interrogation, plan: Plan, evidence: Evidence) -> None:
-    """Fill `evidence.answers` and `evidence.problems`."""
-    abouts = {step.key: step.about for step in plan.steps}
-    for step in plan.steps:
+def hear(found: Interrogation, evidence: Evidence) -> None:
+    """Fill the evidence's `answers`, `problems` and `judged`."""
+    abouts = {step.key: step.about for step in evidence.plan.steps}
+    for step in evidence.plan.steps:
         answer = found.answers.get(step.key)
         if answer is None:
             culprit, reason = found.ended or ("", "it sent no answer")
@@ -27,6 +27,7 @@ def hear(found: Interrogation, plan: Plan, evidence: Evidence) -> None:
             problem = explain(answer, step.about) or _outs(step, answer)
         if answer is not None:
             evidence.answers[step.key] = answer
+        evidence.judged.add((step.key, ""))
         if problem is not None:
             evidence.problems[step.key, ""] = problem
 

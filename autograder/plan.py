@@ -97,20 +97,30 @@ class Facts:
 
 @dataclass
 class Evidence:
-    """All that is known of a submission; a problem of a round is under (key, round), else (key, "")."""
+    """All that is known of a submission; what concerns a round is under (key, round), else (key, "").
+
+    `judged` holds what was looked at: no problem without a look is no pass.
+    """
 
     source: Source
+    plan: Plan
     answers: dict[str, Header] = field(default_factory=dict)
     facts: dict[str, Facts] = field(default_factory=dict)
     problems: dict[tuple[str, str], Problem] = field(default_factory=dict)
+    judged: set[tuple[str, str]] = field(default_factory=set)
 
     def first(self, keys: Iterable[str], rounds: Iterable[str] | None = None) -> Problem | None:
-        """The first problem of these traces and questions: of their own, or of one of these rounds."""
-        wanted = None if rounds is None else {"", *rounds}
+        """The first problem of these traces and questions: their own, then of (these of) their rounds."""
+        wanted = None if rounds is None else set(rounds)
+        steps = {step.key: step for step in self.plan.steps}
         for key in keys:
-            for (owner, name), problem in self.problems.items():
-                if owner == key and (wanted is None or name in wanted):
+            step = steps.get(key)
+            names = step.rounds if isinstance(step, Trace) else ()
+            for name in ("", *(name for name in names if wanted is None or name in wanted)):
+                if problem := self.problems.get((key, name)):
                     return problem
+                if (key, name) not in self.judged:
+                    return Problem(f"{key} {name} was never looked at", outcome=Outcome.GRADER_ERROR)
         return None
 
 
