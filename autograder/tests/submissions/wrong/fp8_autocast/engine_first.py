@@ -1,6 +1,6 @@
 """TransformerEngine is asked before the device: a CPU without it gets the wrong reason.
 
-Fails: capability
+Fails: transformer_engine
 """
 
 import re
