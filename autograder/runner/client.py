@@ -7,6 +7,7 @@ others are graded. Only the canary's own failure is the grader's fault.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -83,12 +84,15 @@ class Runner:
         self._together = together
         self._canary = canary
         self._child: Child | None = None
+        self._opening = asyncio.Lock()
         self._jobs: tuple[Job, ...] = ()
         self._batch_is_loaded = False
 
     async def open(self) -> None:
         """Start the child now, so that it imports JAX while other things happen."""
-        if self._child is None:
+        async with self._opening:  # exercises that open a shared runner at once get one child
+            if self._child is not None:
+                return
             try:
                 self._child = await self._start()
             except Exception as error:

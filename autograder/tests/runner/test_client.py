@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import numpy as np
 import pytest
 
@@ -58,6 +60,21 @@ def test_a_batch_is_one_load_and_one_run() -> None:
     assert kinds(answers) == [["Loaded", "Refused", "Loaded"], ["list", "list"]]
     assert log == ["start", "load 3", "run 2", "kill"]
     assert answers[1][1][0].tolist() == [1.0, 1.0]  # type: ignore[index]
+
+
+def test_opened_by_many_at_once_it_starts_one_child() -> None:
+    log: list[str] = []
+
+    async def start() -> Child:
+        log.append("start")
+        await asyncio.sleep(0)
+        return Double(log)
+
+    async def work(runner: Runner) -> None:
+        await asyncio.gather(*(runner.open() for _ in range(3)))
+
+    with_runner(work, Runner(start))
+    assert log == ["start", "kill"]
 
 
 def test_nothing_to_do() -> None:
