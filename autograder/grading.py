@@ -56,8 +56,10 @@ async def grade(
 ) -> Report:
     """Grade these exercises' modules in `folder`; every fault of a module becomes its own result."""
     started, clock = datetime.now(UTC), time.monotonic()
-    async with Grader(settings, progress) as grader:
-        graded = await asyncio.gather(*(grader.grade(exercise, folder) for exercise in exercises))
+    # A group, unlike gather, waits for all that were cancelled: they have children to end.
+    async with Grader(settings, progress) as grader, asyncio.TaskGroup() as group:
+        tasks = [group.create_task(grader.grade(exercise, folder)) for exercise in exercises]
+    graded = [task.result() for task in tasks]
     return Report(
         tuple(grading.result for grading in graded),
         provenance.of(
@@ -154,9 +156,9 @@ class _Grading:
         runner = Runner(lambda: sandbox.start(Role.RUNNER, self._settings.runner))
         try:
             self._say("tracing")
-            tracer = await sandbox.start(Role.TRACER, self._settings.tracer)
             if plan.traces:
                 await asyncio.gather(runner.open(), self._reference.runner.open())
+            tracer = await sandbox.start(Role.TRACER, self._settings.tracer)
             found = await interrogate(tracer, source, plan.steps)
             self._output = found.output
             hear(found, evidence)

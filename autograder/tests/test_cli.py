@@ -232,11 +232,11 @@ def test_the_solution_passes_and_its_report_can_be_replayed(tmp_path: Path) -> N
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for children in /proc")
-def test_an_interrupt_ends_with_130_and_leaves_no_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("what", ["an endless loop", "all solutions"])
+def test_an_interrupt_ends_with_130_and_leaves_no_process(what: str, tmp_path: Path) -> None:
     (tmp_path / "naive_attention.py").write_text("while True: pass\n")
-    process = subprocess.Popen(
-        [*GRADE, "1", "--from", str(tmp_path)], cwd=ROOT, stderr=subprocess.PIPE, text=True
-    )
+    words = ["1", "--from", str(tmp_path)] if what == "an endless loop" else ["--from", "solutions"]
+    process = subprocess.Popen([*GRADE, *words], cwd=ROOT, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 30
     while len(processes.family(process.pid)) < 3 and time.monotonic() < deadline:
         time.sleep(0.1)
