@@ -21,7 +21,7 @@ MAX_TOTAL = 4 * 1024 * 1024
 KEYS: dict[str, frozenset[str]] = {
     "trace": frozenset({"labels", "outs"}),
     "run_with_fp8": frozenset({"labels", "outs"}),
-    "raises": frozenset({"returned"}),
+    "shape": frozenset({"returned"}),
     "call": frozenset({"value"}),
     "black_box": frozenset({"value"}),
     "support": frozenset({"ok", "reason"}),

@@ -6,8 +6,9 @@ import numpy as np
 
 from autograder import inputs, oracle
 from autograder.arrays import Array, Spec
-from autograder.exercises.attention import Case, misfits
+from autograder.exercises.attention import Case
 from autograder.exercises.scenarios import Twins, twins
+from autograder.exercises.shapes import Shapes
 from autograder.faults import explain
 from autograder.plan import Evidence, Function, Plan, Problem, Question, Verdicts
 from autograder.wire import Header
@@ -22,7 +23,7 @@ CASES = (
     Case(FUNCTION, (2, 16, 16, 2, 2, 32), "bfloat16", ("normal", "mixed_heads"), is_causal=True),
     Case(FUNCTION, (2, 6, 6, 2, 2, 8), is_causal=True, gradient=True),
 )
-MISFITS = misfits(FUNCTION)
+SHAPES = Shapes(FUNCTION)
 DIFFERENCES = (("T = S", 8, 8), ("T < S", 4, 9), ("T > S", 9, 4))
 DIFFERENCE_TOLERANCE = 1e-4
 """Of the largest entry of full attention; two right float32 answers differ by some 1e-6."""
@@ -61,13 +62,13 @@ def plan(rng: np.random.Generator) -> Plan:
     ]
     order = rng.permutation(len(boxes))
     shuffled = tuple(boxes[place] for place in order)
-    return Plan(tuple(case.trace() for case in CASES), (*MISFITS, *differences, *shuffled))
+    return Plan(tuple(case.trace() for case in CASES), (*SHAPES.questions(rng), *differences, *shuffled))
 
 
 def judge(evidence: Evidence) -> Verdicts:
     return {
         "values": evidence.first(case.key for case in CASES),
-        "errors": evidence.first((CASES[0].key, *(question.key for question in MISFITS)), ()),
+        "errors": evidence.first((CASES[0].key, *SHAPES.keys), ()),
         "first_last": evidence.first(f"difference:{name}" for name, _, _ in DIFFERENCES),
         **{
             group: evidence.first(

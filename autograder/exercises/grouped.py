@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from autograder.exercises.attention import COMMON, EXTREME, HALF, Case, misfits, no_library
+from autograder.exercises.attention import COMMON, EXTREME, HALF, Case, no_library
+from autograder.exercises.shapes import FITS, GROUPS, HEADS, MISFITS, Shapes
 from autograder.faults import explain
 from autograder.plan import Evidence, Plan, Problem, Question, Verdicts
 from autograder.wire import Header
@@ -24,19 +27,15 @@ HALVES = (
 GRADIENTS = (Case(FUNCTION, (2, 5, 6, 4, 2, 8), rounds=("normal", "mixed_heads"), gradient=True),)
 # N·T ≤ K·S and N·T ≤ K·H, so that neither scores nor outputs have more elements a batch row than K and V.
 LEAN = Case(FUNCTION, (2, 4, 40, 16, 2, 64))
-MISFITS = misfits(FUNCTION)
-CACHES = (
-    (1, 4096, 8, 128, "bfloat16", 2),
-    (3, 17, 1, 80, "float32", 4),
-    (2, 8192, 4, 64, "float16", 2),
-    (5, 300, 2, 96, "float8_e4m3fn", 1),
-    (7, 1, 12, 256, "float32", 4),
-)
+SHAPES = Shapes(FUNCTION, (*MISFITS, replace(HEADS, names="ML"), *FITS, *GROUPS))
+CACHES = {"bfloat16": 2, "float32": 4, "float16": 2, "float8_e4m3fn": 1}
+"""Bytes by dtype."""
 
 
 def plan(rng: np.random.Generator) -> Plan:
     cases = (*FLOAT32, *HALVES, *GRADIENTS, LEAN)
-    return Plan(tuple(case.trace() for case in cases), (*MISFITS, *(_cache(*case) for case in CACHES)))
+    caches = (_cache(rng, dtype, itemsize) for dtype, itemsize in CACHES.items())
+    return Plan(tuple(case.trace() for case in cases), (*SHAPES.questions(rng), *caches))
 
 
 def judge(evidence: Evidence) -> Verdicts:
@@ -45,9 +44,9 @@ def judge(evidence: Evidence) -> Verdicts:
         "half_precision": evidence.first(case.key for case in HALVES),
         "gradient": evidence.first(case.key for case in GRADIENTS),
         "no_copy": evidence.first((LEAN.key,)) or _copies(evidence),
-        "errors": evidence.first((FLOAT32[0].key, *(question.key for question in MISFITS)), ()),
-        "no_library": no_library(evidence),
-        "kv_cache_bytes": evidence.first(_cache_key(*case[:5]) for case in CACHES),
+        "errors": evidence.first((FLOAT32[0].key, *SHAPES.keys), ()),
+        "no_library": no_library(evidence, FLOAT32[0]),
+        "kv_cache_bytes": evidence.first(f"kv_cache_bytes: {dtype}" for dtype in CACHES),
     }
 
 
@@ -65,11 +64,8 @@ def _copies(evidence: Evidence) -> Problem | None:
     )
 
 
-def _cache_key(*sizes: object) -> str:
-    return f"kv_cache_bytes{sizes}"
-
-
-def _cache(batch: int, seq_len: int, heads: int, head_dim: int, dtype: str, itemsize: int) -> Question:
+def _cache(rng: np.random.Generator, dtype: str, itemsize: int) -> Question:
+    batch, seq_len, heads, head_dim = (int(rng.integers(1, most)) for most in (9, 9000, 13, 257))
     right = 2 * batch * seq_len * heads * head_dim * itemsize
     about = f"kv_cache_bytes({batch}, {seq_len}, {heads}, {head_dim}, jnp.{dtype})"
 
@@ -88,4 +84,4 @@ def _cache(batch: int, seq_len: int, heads: int, head_dim: int, dtype: str, item
         "function": "kv_cache_bytes",
         "values": [batch, seq_len, heads, head_dim, {"dtype": dtype}],
     }
-    return Question(_cache_key(batch, seq_len, heads, head_dim, dtype), about, step, judge)
+    return Question(f"kv_cache_bytes: {dtype}", about, step, judge)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from autograder.exercises.attention import COMMON, EXTREME, HALF, Case, misfits, no_library
+from autograder.exercises.attention import COMMON, EXTREME, HALF, Case, no_library
+from autograder.exercises.shapes import Shapes
 from autograder.plan import Evidence, Plan, Verdicts
 
 FUNCTION = "naive_attention"
@@ -21,11 +22,12 @@ GRADIENTS = (
     Case(FUNCTION, (2, 6, 5, 2, 2, 16), rounds=("normal", "mixed_heads"), gradient=True),
     Case(FUNCTION, (1, 8, 8, 2, 2, 16), "bfloat16", gradient=True),
 )
-MISFITS = misfits(FUNCTION)
+SHAPES = Shapes(FUNCTION)
 
 
 def plan(rng: np.random.Generator) -> Plan:
-    return Plan(tuple(case.trace() for case in (*FLOAT32, *HALVES, *GRADIENTS)), MISFITS)
+    traces = tuple(case.trace() for case in (*FLOAT32, *HALVES, *GRADIENTS))
+    return Plan(traces, tuple(SHAPES.questions(rng)))
 
 
 def judge(evidence: Evidence) -> Verdicts:
@@ -34,6 +36,6 @@ def judge(evidence: Evidence) -> Verdicts:
         "extreme_inputs": evidence.first((case.key for case in FLOAT32), EXTREME),
         "half_precision": evidence.first(case.key for case in HALVES),
         "gradient": evidence.first(case.key for case in GRADIENTS),
-        "errors": evidence.first((FLOAT32[0].key, *(question.key for question in MISFITS)), ()),
-        "no_library": no_library(evidence),
+        "errors": evidence.first((FLOAT32[0].key, *SHAPES.keys), ()),
+        "no_library": no_library(evidence, FLOAT32[0]),
     }

@@ -149,7 +149,7 @@ def test_gets_a_message_and_no_point(name: str, tmp_path: Path, impatient: Run) 
     assert set(problems) >= {"float32", "half_precision", "gradient", "errors"}, result
     assert message in problems["float32"].detail, problems["float32"].detail
     assert "\x1b" not in problems["float32"].detail
-    assert {check.id for check in result.checks if check.outcome is Outcome.PASSED} <= {"no_library"}
+    assert not any(check.outcome is Outcome.PASSED for check in result.checks)
 
 
 @pytest.mark.parametrize("name", WORKS)

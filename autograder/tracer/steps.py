@@ -34,8 +34,8 @@ def trace(module: types.ModuleType, step: Step, arrays: list[Array]) -> Answer:
     return _export(program, specs, labels)
 
 
-def raises(module: types.ModuleType, step: Step, arrays: list[Array]) -> Answer:
-    """Trace a function with shapes that do not fit; an answer here means that it did not raise."""
+def shape(module: types.ModuleType, step: Step, arrays: list[Array]) -> Answer:
+    """Trace a function for its output's type alone; shapes that do not fit should raise."""
     program = _program(function(module, step["function"]), step, {})
     structs = [_struct(Spec.from_json(spec)) for spec in step["args"]]
     out = jax.eval_shape(program, *structs)
@@ -73,7 +73,7 @@ def run_with_fp8(module: types.ModuleType, step: Step, arrays: list[Array]) -> A
 
 KINDS: dict[str, Callable[[types.ModuleType, Step, list[Array]], Answer]] = {
     "trace": trace,
-    "raises": raises,
+    "shape": shape,
     "call": call,
     "support": support,
     "run_with_fp8": run_with_fp8,
