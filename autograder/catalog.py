@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 GPU_CUDNN = "needs an NVIDIA GPU of compute capability 8.0 or later"
 GPU_FP8 = "needs an NVIDIA GPU of compute capability 8.9 or later, with TransformerEngine"
+LEAST = {GPU_CUDNN: (8, 0), GPU_FP8: (8, 9)}
+"""By what a check waits for, the compute capability that it takes."""
 
 
 @dataclass(frozen=True)
@@ -244,6 +246,37 @@ EXERCISES = (
         ),
     ),
 )
+
+
+@dataclass(frozen=True)
+class SpeedLimit:
+    """At length T (S at decode), learner / reference in device time is to stay below `ratio`.
+
+    `measured` is where the number comes from: an H200, JAX 0.11.2, cuDNN 9.19.
+    """
+
+    length: int
+    ratio: float
+    measured: str
+
+
+SPEED = {
+    "naive_attention": (
+        SpeedLimit(
+            1024, 1.5, "right styles lie within 1.1; operands cast to float32 first take several times"
+        ),
+        SpeedLimit(
+            4096, 1.5, "right styles lie within 1.1; operands cast to float32 first take several times"
+        ),
+    ),
+    "attention_with_fallback": (SpeedLimit(4096, 1.1, "the same cuDNN call against itself: within 1.01"),),
+    "grouped_query_attention": (
+        SpeedLimit(4096, 1.15, "0.0447 ms grouped, 0.0605 ms with K and V repeated: 1.35"),
+    ),
+}
+BEATS_NAIVE = SpeedLimit(4096, 1 / 3, "naive 1.194 ms, cuDNN 0.293 ms: 4.0 times")
+CUDNN_MEMORY = 0.01
+"""Of the bytes of a (B, N, T, S) bfloat16 matrix; measured: 512 bytes at T = 1024 and at T = 4096."""
 
 
 def find(name: str) -> Exercise | None:

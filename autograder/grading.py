@@ -12,11 +12,14 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from autograder import author, provenance, sandbox, workspace
-from autograder.catalog import Check, Exercise
+from autograder import author, device, provenance, sandbox, workspace
+from autograder.catalog import LEAST, Check, Exercise
+from autograder.device import Gpu
+from autograder.gate import Gate
 from autograder.hearing import hear
 from autograder.interrogation import Interrogation, interrogate
-from autograder.plan import Evidence, Facts, Problem, Trace, Verdicts, only
+from autograder.measuring import measure
+from autograder.plan import Evidence, Facts, GpuPlan, Plan, Problem, Trace, Verdicts, only
 from autograder.reference import Reference, job
 from autograder.results import CheckResult, ExerciseResult, Outcome, Report
 from autograder.runner.client import Refused, RunFailed, Runner
@@ -33,6 +36,7 @@ JUDGES = {
     "grouped_query": "grouped",
     "fp8_autocast": "fp8",
 }
+GPU_JUDGES = {"naive_attention": "naive", "cudnn_attention": "cudnn_gpu", "grouped_query": "grouped"}
 TRACER = Limits()
 RUNNER = Limits(wall_seconds=40.0)
 AT_ONCE = 3
@@ -65,6 +69,7 @@ async def grade(
         provenance.of(
             seeds={grading.result.name: grading.seeds for grading in graded},
             replay=grader.settings.seeds is not None,
+            device=str(grader.gpu) if grader.gpu else "",
             sha256={grading.result.name: grading.sha256 for grading in graded if grading.sha256},
             started=started.isoformat(timespec="seconds"),
             seconds=time.monotonic() - clock,
@@ -91,10 +96,13 @@ class Grader:
     ) -> None:
         self.settings = settings or Settings()
         self._progress = progress
+        self.gpu: Gpu | None = None
         self._reference = Reference()
+        self._gate = Gate()
         self._slots = asyncio.Semaphore(min(AT_ONCE, (os.cpu_count() or 1) + 1))
 
     async def __aenter__(self) -> Grader:
+        self.gpu = await device.find()
         return self
 
     async def __aexit__(self, *failure: object) -> None:
@@ -103,7 +111,9 @@ class Grader:
     async def grade(self, exercise: Exercise, folder: Path) -> Graded:
         """Grade `folder`'s module of this exercise; raises nothing for what the module does."""
         async with self._slots:
-            grading = _Grading(exercise, folder, self.settings, self._reference, self._progress)
+            grading = _Grading(
+                exercise, folder, self.settings, self._reference, self.gpu, self._gate, self._progress
+            )
             result = await grading.run()
         self._progress(exercise, "done", result)
         return Graded(result, str(grading.seeds), grading.sha256)
@@ -118,6 +128,8 @@ class _Grading:
         folder: Path,
         settings: Settings,
         reference: Reference,
+        gpu: Gpu | None,
+        gate: Gate,
         progress: Progress,
     ) -> None:
         self.exercise = exercise
@@ -126,6 +138,8 @@ class _Grading:
         self._folder = folder
         self._settings = settings
         self._reference = reference
+        self._gpu = gpu
+        self._gate = gate
         self._progress = progress
         self._output = ""
 
@@ -152,14 +166,19 @@ class _Grading:
 
     async def _judge(self, judge: ModuleType, source: Source, functions: set[str]) -> Verdicts:
         plan = only(judge.plan(self.seeds.scenarios()), functions)
-        evidence = Evidence(source, plan)
+        on_gpu = GPU_JUDGES.get(self.exercise.name) if self._gpu else None
+        gpu_judge = import_module(f"autograder.exercises.{on_gpu}") if on_gpu else None
+        gpu_plan: GpuPlan = gpu_judge.gpu_plan(self._gpu) if gpu_judge else GpuPlan()
+        everything = Plan((*plan.traces, *gpu_plan.traces), plan.questions)
+        evidence = Evidence(source, everything)
         runner = Runner(lambda: sandbox.start(Role.RUNNER, self._settings.runner))
         try:
             self._say("tracing")
             if plan.traces:
                 await asyncio.gather(runner.open(), self._reference.runner.open())
-            tracer = await sandbox.start(Role.TRACER, self._settings.tracer)
-            found = await interrogate(tracer, source, plan.steps)
+            async with self._gate.tracing():
+                tracer = await sandbox.start(Role.TRACER, self._settings.tracer)
+                found = await interrogate(tracer, source, everything.steps)
             self._output = found.output
             hear(found, evidence)
             traced = [trace for trace in plan.traces if (trace.key, "") not in evidence.problems]
@@ -168,7 +187,14 @@ class _Grading:
         finally:
             await runner.close()
         verdicts: Verdicts = judge.judge(evidence)
-        return verdicts
+        if gpu_judge is None:
+            return verdicts
+        self._say("measuring")
+        async with self._gate.timing():
+            await measure(
+                self.exercise.name, gpu_plan, found.artifacts, evidence, self._reference, self.seeds.inputs()
+            )
+        return {**verdicts, **gpu_judge.judge_gpu(evidence, self._gpu)}
 
     async def _measure(
         self, runner: Runner, traced: Sequence[Trace], found: Interrogation, evidence: Evidence
@@ -206,7 +232,7 @@ class _Grading:
             problem: Problem | None = Problem(
                 f"{function} is still the stub", next_step="Fill it in.", outcome=Outcome.NOT_STARTED
             )
-        elif check.needs:
+        elif check.needs and not self._serves(check, verdicts):
             problem = Problem(check.needs, outcome=Outcome.NOT_GRADED)
         else:
             problem = verdicts[check.id]
@@ -222,6 +248,10 @@ class _Grading:
             problem.next_step or hint,
             check.simulated,
         )
+
+    def _serves(self, check: Check, verdicts: Verdicts) -> bool:
+        """Whether a check that waits for a GPU was graded on this machine's."""
+        return self._gpu is not None and self._gpu.number >= LEAST[check.needs] and check.id in verdicts
 
     def _all(self, problem: Problem) -> ExerciseResult:
         verdicts = dict.fromkeys((check.id for check in self.exercise.checks), problem)

@@ -88,11 +88,34 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Race:
+    """A learner's trace, by key, timed beside a reference's; their ratio is to stay below `limit`.
+
+    `module` is the solution that the reference's trace is of.
+    """
+
+    learner: str
+    module: str
+    reference: Trace
+    limit: float
+
+
+@dataclass(frozen=True)
+class GpuPlan:
+    """What an exercise asks of a GPU: traces made for it, and races between some of them and references."""
+
+    traces: tuple[Trace, ...] = ()
+    races: tuple[Race, ...] = ()
+
+
+@dataclass(frozen=True)
 class Facts:
-    """What the runner found in a valid artifact."""
+    """What the runner found in a valid artifact; on a GPU also in the program that XLA made of it."""
 
     custom_calls: tuple[str, ...]
     largest: int
+    compiled_calls: tuple[str, ...] = ()
+    temp_bytes: int = 0
 
 
 @dataclass
@@ -108,6 +131,7 @@ class Evidence:
     facts: dict[str, Facts] = field(default_factory=dict)
     problems: dict[tuple[str, str], Problem] = field(default_factory=dict)
     judged: set[tuple[str, str]] = field(default_factory=set)
+    races: dict[tuple[str, str], Header] = field(default_factory=dict)
 
     def first(self, keys: Iterable[str], rounds: Iterable[str] | None = None) -> Problem | None:
         """The first problem of these traces and questions: their own, then of (these of) their rounds."""

@@ -13,12 +13,18 @@ PACKAGES = ("attention-lab", "jax", "jaxlib", "flax", "numpy", "transformer-engi
 
 
 def of(
-    *, seeds: Mapping[str, str], replay: bool, sha256: Mapping[str, str], started: str, seconds: float
+    *,
+    seeds: Mapping[str, str],
+    replay: bool,
+    device: str,
+    sha256: Mapping[str, str],
+    started: str,
+    seconds: float,
 ) -> Provenance:
-    """The provenance of a grading on this machine."""
+    """The provenance of a grading on this machine; `device` names its GPU, "" without one."""
     return Provenance(
         versions=versions(),
-        device=f"CPU ({platform.machine()})",
+        device=device or f"CPU ({platform.machine()})",
         seed=dict(seeds),
         replay=replay,
         sandbox=sandbox.kind(),

@@ -43,11 +43,10 @@ class Reference:
 
     async def load(self, name: str, traces: Sequence[Trace]) -> None:
         """Load the reference's artifacts of these traces, in order; GraderFault where one is refused."""
-        own = [replace(trace, step=trace.reference or trace.step) for trace in traces]
-        wanted = (name, *(json.dumps(trace.step) for trace in own))
+        wanted = (name, *(json.dumps(trace.reference or trace.step) for trace in traces))
         if wanted == self._loaded:
             return
-        artifacts = await self._artifacts(read(workspace.solutions(), name), own)
+        artifacts = await self.artifacts(name, traces)
         jobs = [job(trace, artifacts[trace.key]) for trace in traces]
         for trace, answer in zip(traces, await self.runner.load(jobs), strict=True):
             if not isinstance(answer, Loaded):
@@ -61,7 +60,10 @@ class Reference:
         limits = Limits(wall_seconds=SECONDS, cpu_seconds=600)
         return await sandbox.start(Role.REFERENCE, limits, environment, folder)
 
-    async def _artifacts(self, source: Source, traces: Sequence[Trace]) -> Mapping[str, bytes]:
+    async def artifacts(self, name: str, traces: Sequence[Trace]) -> Mapping[str, bytes]:
+        """By key, the artifacts that the solution `name` gives; GraderFault where it gives none."""
+        source = read(workspace.solutions(), name)
+        traces = [replace(trace, step=trace.reference or trace.step) for trace in traces]
         file = cache_folder() / "artifacts" / f"{source.name}-{_fingerprint(source, traces)}"
         with suppress(OSError, ValueError, EOFError), file.open("rb") as stored:
             header, blob = wire.read(stored, 2**20, 2**26)

@@ -125,10 +125,10 @@ def _one_reason(evidence: Evidence) -> Problem | None:
 
 
 def _labels(evidence: Evidence, runs: tuple[Run, ...] | list[Run]) -> Problem | None:
-    return next((problem for run in runs if (problem := _label(evidence, run))), None)
+    return next((problem for run in runs if (problem := label(evidence, run))), None)
 
 
-def _label(evidence: Evidence, run: Run) -> Problem | None:
+def label(evidence: Evidence, run: Run) -> Problem | None:
     """Backend and reason against the program that was traced, in both directions, then against the device."""
     key, about = run.case.key, run.case.key
     if problem := evidence.first((key,), ()):

@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from autograder.catalog import SPEED
+from autograder.device import Gpu
 from autograder.exercises.attention import COMMON, EXTREME, HALF, Case, no_library
+from autograder.exercises.gpu import raced
 from autograder.exercises.shapes import FITS, GROUPS, HEADS, MISFITS, Shapes
 from autograder.faults import explain
-from autograder.plan import Evidence, Plan, Problem, Question, Verdicts
+from autograder.plan import Evidence, GpuPlan, Plan, Problem, Question, Race, Verdicts
 from autograder.wire import Header
 
 FUNCTION = "grouped_query_attention"
@@ -27,6 +30,7 @@ HALVES = (
 GRADIENTS = (Case(FUNCTION, (2, 5, 6, 4, 2, 8), rounds=("normal", "mixed_heads"), gradient=True),)
 # N·T ≤ K·S and N·T ≤ K·H, so that neither scores nor outputs have more elements a batch row than K and V.
 LEAN = Case(FUNCTION, (2, 4, 40, 16, 2, 64))
+DECODE_BATCH = 1
 SHAPES = Shapes(FUNCTION, (*MISFITS, replace(HEADS, names="ML"), *FITS, *GROUPS))
 CACHES = {"bfloat16": 2, "float32": 4, "float16": 2, "float8_e4m3fn": 1}
 """Bytes by dtype."""
@@ -36,6 +40,25 @@ def plan(rng: np.random.Generator) -> Plan:
     cases = (*FLOAT32, *HALVES, *GRADIENTS, LEAN)
     caches = (_cache(rng, dtype, itemsize) for dtype, itemsize in CACHES.items())
     return Plan(tuple(case.trace() for case in cases), (*SHAPES.questions(rng), *caches))
+
+
+def gpu_plan(gpu: Gpu) -> GpuPlan:
+    [limit] = SPEED[FUNCTION]
+    trace = _decode(gpu).trace()
+    return GpuPlan((trace,), (Race(trace.key, "grouped_query", trace, limit.ratio),))
+
+
+def judge_gpu(evidence: Evidence, gpu: Gpu) -> Verdicts:
+    [limit] = SPEED[FUNCTION]
+    key = _decode(gpu).key
+    return {"speed": raced(evidence, key, key, limit.ratio, "the reference's")}
+
+
+def _decode(gpu: Gpu) -> Case:
+    """One new token against a cache of `length` positions."""
+    [limit] = SPEED[FUNCTION]
+    sizes = (DECODE_BATCH, 1, limit.length, 32, 4, 128)
+    return Case(FUNCTION, sizes, "bfloat16", (), step={"device": gpu.double})
 
 
 def judge(evidence: Evidence) -> Verdicts:

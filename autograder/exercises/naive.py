@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from autograder.catalog import SPEED
+from autograder.device import Gpu
 from autograder.exercises.attention import COMMON, EXTREME, HALF, Case, no_library
+from autograder.exercises.gpu import raced, sizes
 from autograder.exercises.shapes import Shapes
-from autograder.plan import Evidence, Plan, Verdicts
+from autograder.plan import Evidence, GpuPlan, Plan, Race, Verdicts
 
 FUNCTION = "naive_attention"
 FLOAT32 = tuple(
@@ -28,6 +31,28 @@ SHAPES = Shapes(FUNCTION)
 def plan(rng: np.random.Generator) -> Plan:
     traces = tuple(case.trace() for case in (*FLOAT32, *HALVES, *GRADIENTS))
     return Plan(traces, tuple(SHAPES.questions(rng)))
+
+
+def gpu_plan(gpu: Gpu) -> GpuPlan:
+    traces = {limit.length: _timed(limit.length, gpu).trace() for limit in SPEED[FUNCTION]}
+    races = tuple(
+        Race(traces[limit.length].key, FUNCTION, traces[limit.length], limit.ratio)
+        for limit in SPEED[FUNCTION]
+    )
+    return GpuPlan(tuple(traces.values()), races)
+
+
+def judge_gpu(evidence: Evidence, gpu: Gpu) -> Verdicts:
+    problems = (
+        raced(evidence, key, key, limit.ratio, "the reference's")
+        for limit in SPEED[FUNCTION]
+        for key in (_timed(limit.length, gpu).key,)
+    )
+    return {"speed": next(filter(None, problems), None)}
+
+
+def _timed(length: int, gpu: Gpu) -> Case:
+    return Case(FUNCTION, sizes(length), "bfloat16", (), step={"device": gpu.double})
 
 
 def judge(evidence: Evidence) -> Verdicts:

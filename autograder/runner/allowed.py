@@ -6,15 +6,19 @@ detours lower to; it leaves out whatever can corrupt memory, leave the process, 
 
 from __future__ import annotations
 
+import os
+
+ON_GPU = os.environ.get("JAX_PLATFORMS", "cpu") != "cpu"
+
 MAGIC = b"ML\xefR\rStableHLO_v"
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 16
 MAX_OPS = 5_000
 MAX_RANK = 10
-MAX_VALUE_BYTES = 256 * 2**20
-MAX_TOTAL_BYTES = 4 * 2**30
+MAX_VALUE_BYTES = 4 * 2**30 if ON_GPU else 256 * 2**20  # T = 4096 makes a (B, N, T, S) matrix of 2 GiB
+MAX_TOTAL_BYTES = 64 * 2**30 if ON_GPU else 4 * 2**30
 MAX_WINDOW_WORK = 2**22
-MAX_TEMP_BYTES = 2 * 2**30
+MAX_TEMP_BYTES = 16 * 2**30 if ON_GPU else 2 * 2**30
 
 _PLAIN = (
     "abs add and atan2 bitcast_convert case cbrt ceil clamp convert cosine divide dynamic_update_slice "

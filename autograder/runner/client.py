@@ -36,11 +36,13 @@ class Child(Protocol):
 @dataclass(frozen=True)
 class Loaded:
     """A valid, compiled artifact: its custom calls, the number of elements of its largest value, and the
-    temporary memory of the program it is in (of all together, where they are compiled together)."""
+    temporary memory of the program it is in (of all together, where they are compiled together).
+    `compiled_calls` are the custom calls that a GPU's program holds after XLA's passes."""
 
     custom_calls: tuple[str, ...]
     largest: int
     temp_bytes: int
+    compiled_calls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,25 @@ class Runner:
                 self._batch_is_loaded = False
                 await self._recover()
         return await self._run_apart(jobs, inputs)
+
+    async def device(self) -> Header:
+        """What `runner.device.facts` says in the child; GraderFault without an answer."""
+        try:
+            return (await self._ask({"do": "device"}, b"", 0))[0]
+        except _Lost as lost:
+            raise GraderFault(f"the runner does not say what it runs on: {lost}") from lost
+
+    async def race(self, learner: int, reference: int, limit: float, seconds: float, seed: int) -> Header:
+        """Time two loaded jobs, by position, side by side; see `service.described` for the answer.
+
+        A child that dies or hangs over it costs that answer ("failed") and all that was loaded.
+        """
+        header = {"do": "race", "learner": learner, "reference": reference}
+        try:
+            return (await self._ask({**header, "limit": limit, "seconds": seconds, "seed": seed}, b"", 0))[0]
+        except _Lost as lost:
+            await self.close()
+            return {"answer": "failed", "message": f"timing it ended the runner: {lost}"}
 
     async def _load_apart(self, jobs: Sequence[Job]) -> list[Loaded | Refused]:
         answers: list[Loaded | Refused] = []
@@ -239,7 +260,8 @@ def _items(answer: Header, count: int) -> list[dict[str, Any]]:
 def _loaded(item: dict[str, Any]) -> Loaded | Refused:
     match item:
         case {"ok": True, "custom_calls": [*names], "largest": int(largest), "temp_bytes": int(temp)}:
-            return Loaded(tuple(map(str, names)), largest, temp)
+            compiled = tuple(map(str, item.get("compiled_calls", ())))
+            return Loaded(tuple(map(str, names)), largest, temp, compiled)
         case {"ok": False, "code": str(code), "message": str(message)}:
             return Refused(code, message)
     raise _Lost("the runner's answer does not fit the question")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,6 +38,11 @@ class Program:
     @property
     def temp_bytes(self) -> int:
         return int(self.compiled.memory_analysis().temp_size_in_bytes)
+
+    @functools.cached_property
+    def custom_calls(self) -> tuple[str, ...]:
+        """The names of the custom calls that are left after XLA's passes."""
+        return tuple(sorted(set(re.findall(r'custom_call_target="([^"]+)"', self.compiled.as_text()))))
 
     def run(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """The outputs of each entry; raises what XLA raises."""

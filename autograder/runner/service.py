@@ -1,15 +1,19 @@
-"""The runner's two requests, load and run, as plain functions of a header and a blob."""
+"""The runner's requests as plain functions of a header and a blob: device, load, run and race."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from autograder.arrays import DTYPES, Array, Spec, pack, unpack
+from autograder.runner import allowed, device
+from autograder.runner.clocks import Inputs
 from autograder.runner.job import Job
 from autograder.runner.programs import Entry, Program, compile_program
 from autograder.runner.refusal import Refusal, shown
+from autograder.runner.timing import Comparison, NotMeasured, Question, WrongOutput, compare
 from autograder.runner.validate import validate
 from autograder.wire import Header
 
@@ -31,6 +35,11 @@ class Service:
                 return {"jobs": self.load(jobs, together)}, b""
             case {"do": "run"}:
                 return self.run(blob, header.get("only"))
+            case {"do": "race", "learner": int(learner), "reference": int(reference)}:
+                question = Question(float(header["limit"]), float(header["seconds"]))
+                return self.race(learner, reference, question, int(header["seed"])), b""
+            case {"do": "device"}:
+                return device.facts(), b""
         raise ValueError("not a request")
 
     def load(self, jobs: Sequence[Job], together: bool) -> list[Header]:
@@ -68,6 +77,22 @@ class Service:
                 answers.append({"ok": True})
                 done += output
         return {"jobs": answers}, pack(done)
+
+    def race(self, learner: int, reference: int, question: Question, seed: int) -> Header:
+        """Time two loaded jobs, by position, side by side; each must be a program of its own."""
+        mine, own = self._entries[learner], self._entries[reference]
+        programs = {id(entry): program for program in self._programs for entry in program.entries}
+        try:
+            found = compare(
+                _callable(programs[id(own)]),
+                _callable(programs[id(mine)]),
+                Inputs(mine.job.ins),
+                question,
+                seed,
+            )
+        except Exception as error:  # XLA's own types; out of memory, mostly
+            return {"answer": "failed", "message": f"running the program failed: {shown(str(error))}"}
+        return described(found)
 
     def _run_program(self, program: Program, inputs: dict[int, list[Array]]) -> dict[int, list[Array] | str]:
         """Outputs or a message by entry, zeros going in where nothing is asked; one that fails is split."""
@@ -108,6 +133,10 @@ def _compile(entries: list[Entry], together: bool) -> dict[int, Program | Refusa
     return result
 
 
+def _callable(program: Program) -> Callable[..., Any]:
+    return lambda *arrays: program.compiled([list(arrays)])
+
+
 def _zeros(specs: Sequence[Spec]) -> list[Array]:
     return [np.zeros(spec.shape, DTYPES[spec.dtype]) for spec in specs]
 
@@ -123,4 +152,24 @@ def _described(answer: Entry | Refusal, compiled: dict[int, Program | Refusal]) 
         "custom_calls": list(answer.valid.custom_calls),
         "largest": answer.valid.largest,
         "temp_bytes": outcome.temp_bytes,
+        "compiled_calls": list(outcome.custom_calls) if allowed.ON_GPU else [],
+    }
+
+
+def described(found: Comparison | NotMeasured | WrongOutput) -> Header:
+    """The answer to a race; `answer` is a verdict, "not measured", "wrong output" or "failed"."""
+    if isinstance(found, NotMeasured):
+        return {"answer": "not measured", "message": found.reason}
+    if isinstance(found, WrongOutput):
+        message = f"relative error {found.error:.3g} in a timed call, at most {found.tolerance:g} expected"
+        return {"answer": "wrong output", "message": message}
+    return {
+        "answer": str(found.verdict),
+        "ratio": found.interval.ratio,
+        "low": found.interval.low,
+        "high": found.interval.high,
+        "learner_ms": found.learner.ms,
+        "reference_ms": found.reference.ms,
+        "clock": found.clock,
+        "seconds": found.seconds,
     }

@@ -46,7 +46,7 @@ class _Function:
 
 
 def validate(job: Job) -> Valid:
-    """The job's artifact as a module that is safe to compile for this machine's CPU; raises Refusal."""
+    """The job's artifact as a module that is safe to compile for this machine; raises Refusal."""
     with make_ir_context() as context, ir.Location.unknown(context):
         module = _parse(job.artifact, context)
         walk = _Walk(job)
@@ -255,20 +255,22 @@ def _bound(total: _Function) -> None:
 
 
 def _prepare(module: Any) -> None:
-    """Rewrite what a compiler might read by name, or what this machine's CPU cannot run.
+    """Rewrite what a compiler might read by name, or what a CPU cannot run.
 
     A composite becomes a call of its decomposition: XLA recognises some by name and forgets what was
-    validated. A dot algorithm goes, as the CPU knows few; the result's type still says how to accumulate.
-    cuDNN's attention becomes our own.
+    validated. On a CPU a dot algorithm goes, as the CPU knows few (the result's type still says how to
+    accumulate), and cuDNN's attention becomes our own.
     """
     for function in list(module.body.operations):
         for op in list(operations(function.operation)):
-            if op.name == "stablehlo.dot_general" and "algorithm" in op.attributes:
-                del op.attributes["algorithm"]
-            elif op.name == "stablehlo.composite":
+            if op.name == "stablehlo.composite":
                 name = ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value
                 with ir.InsertionPoint(op):
                     replace(op, call(name, [result.type for result in op.results], list(op.operands)))
+            elif allowed.ON_GPU:
+                continue
+            elif op.name == "stablehlo.dot_general" and "algorithm" in op.attributes:
+                del op.attributes["algorithm"]
             elif op.name == "stablehlo.custom_call":
                 cudnn.emulate(module, op)
 

@@ -19,7 +19,7 @@ Grade = Callable[[str, Path], ExerciseResult]
 def grade() -> Iterator[Grade]:
     """Grade one exercise's module in a folder."""
     with asyncio.Runner() as loop:
-        grader = Grader()
+        grader = loop.run(Grader().__aenter__())
 
         def run(name: str, folder: Path) -> ExerciseResult:
             exercise = catalog.find(name)

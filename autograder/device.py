@@ -1,0 +1,88 @@
+"""The GPU that checks can be graded on, if there is one, and its lock."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder import sandbox
+from autograder.runner.client import GraderFault, Runner
+from autograder.sandbox import Limits, Role
+from autograder.wire import Header
+
+ENVIRONMENT = {"JAX_PLATFORMS": "cuda"}
+# CUDA reserves far more addresses than it uses, and starts threads of its own.
+LIMITS = Limits(
+    wall_seconds=600.0,
+    cpu_seconds=600,
+    memory_bytes=None,
+    resident_bytes=32 * 2**30,
+    processes=None,
+    open_files=4096,
+    cores=None,
+)
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """An NVIDIA GPU as JAX names it; `cudnn` as 91900 for 9.19."""
+
+    kind: str
+    capability: str
+    cudnn: int
+
+    @property
+    def number(self) -> tuple[int, ...]:
+        return tuple(int(part) for part in self.capability.split("."))
+
+    @property
+    def double(self) -> Header:
+        """What a tracer needs to lower for it."""
+        return {"device_kind": self.kind, "compute_capability": self.capability, "cudnn": self.cudnn}
+
+    def __str__(self) -> str:
+        return f"{self.kind} ({self.capability})"
+
+
+async def start_runner() -> sandbox.Child:
+    """A runner on the GPU; libraries that a user named on LD_LIBRARY_PATH stay named."""
+    path = os.environ.get("LD_LIBRARY_PATH")
+    return await sandbox.start(
+        Role.RUNNER, LIMITS, {**ENVIRONMENT, **({"LD_LIBRARY_PATH": path} if path else {})}
+    )
+
+
+async def find() -> Gpu | None:
+    """The first GPU, as a runner sees it; None where there is none, or where JAX cannot use it."""
+    if not (Path("/proc/driver/nvidia/version").exists() or shutil.which("nvidia-smi")):
+        return None
+    runner = Runner(start_runner)
+    try:
+        facts = await runner.device()
+    except GraderFault:
+        return None
+    finally:
+        await runner.close()
+    if facts["platform"] != "gpu" or not facts["capability"]:
+        return None
+    return Gpu(facts["kind"], facts["capability"], facts["cudnn"])
+
+
+@asynccontextmanager
+async def exclusive() -> AsyncIterator[None]:
+    """Hold the GPU alone among graders of this machine; a holder that dies lets go."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: one grader at a time is up to its user
+        yield
+        return
+    path = Path(tempfile.gettempdir()) / "attention-lab-gpu0.lock"
+    with path.open("a") as file:
+        await asyncio.to_thread(fcntl.flock, file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,111 @@
+"""What waits for a GPU, on a GPU: the programs compiled for it, run, and timed beside references."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+
+import numpy as np
+
+from autograder import device
+from autograder.plan import Evidence, Facts, GpuPlan, Problem, Trace
+from autograder.reference import Reference, job
+from autograder.runner.client import GraderFault, Job, Loaded, RunFailed, Runner
+from autograder.trials import MAX_DRAWS
+
+RACE_SECONDS = 10.0
+
+
+async def measure(
+    exercise: str,
+    plan: GpuPlan,
+    artifacts: Mapping[str, bytes],
+    evidence: Evidence,
+    reference: Reference,
+    rng: np.random.Generator,
+) -> None:
+    """Fill the evidence's `facts`, `races` and problems for the traces that have an artifact."""
+    traces = [trace for trace in plan.traces if (trace.key, "") not in evidence.problems]
+    if not traces:
+        return
+    theirs = await reference.artifacts(exercise, traces)
+    jobs = {("", trace.key): job(trace, artifacts[trace.key]) for trace in traces}
+    jobs |= {(exercise, trace.key): job(trace, theirs[trace.key]) for trace in traces}
+    for race in plan.races:
+        if (race.module, race.reference.key) not in jobs:
+            made = await reference.artifacts(race.module, (race.reference,))
+            jobs[race.module, race.reference.key] = job(race.reference, made[race.reference.key])
+    async with device.exclusive():
+        bench = _Bench(jobs)
+        try:
+            await bench.load(evidence)
+            for trace in traces:
+                for name in trace.rounds:
+                    await bench.check(exercise, trace, name, evidence, rng)
+            for race in plan.races:
+                if bench.has(race.learner):
+                    found = await bench.race(race.learner, (race.module, race.reference.key), race.limit)
+                    evidence.races[race.learner, race.reference.key] = found
+        finally:
+            await bench.runner.close()
+
+
+class _Bench:
+    """Jobs by (module, key), the learner's under module "", on one runner."""
+
+    def __init__(self, jobs: Mapping[tuple[str, str], Job]) -> None:
+        self.runner = Runner(device.start_runner, together=False)
+        self._jobs = dict(jobs)
+        self._places: dict[tuple[str, str], int] = {}
+
+    async def load(self, evidence: Evidence | None = None) -> None:
+        answers = await self.runner.load(list(self._jobs.values()))
+        loaded = 0
+        self._places = {}
+        for (module, key), answer in zip(self._jobs, answers, strict=True):
+            if isinstance(answer, Loaded):
+                self._places[module, key] = loaded
+                loaded += 1
+            elif module:
+                raise GraderFault(f"the reference is refused: {key}: {answer.message}")
+            if evidence is None or module:
+                continue
+            if isinstance(answer, Loaded):
+                evidence.facts[key] = Facts(
+                    answer.custom_calls, answer.largest, answer.compiled_calls, answer.temp_bytes
+                )
+            else:
+                evidence.problems[key, ""] = Problem(f"{key}: {answer.message}")
+
+    def has(self, key: str) -> bool:
+        return ("", key) in self._places
+
+    async def check(
+        self, module: str, trace: Trace, name: str, evidence: Evidence, rng: np.random.Generator
+    ) -> None:
+        """Run learner and reference on the same fresh inputs, and judge."""
+        if not self.has(trace.key):
+            return
+        places = [self._places["", trace.key], self._places[module, trace.key]]
+        for _ in range(MAX_DRAWS):
+            inputs = trace.draw(rng, name)
+            out, own = await self.runner.run([inputs, inputs], places)
+            if isinstance(own, RunFailed):
+                raise GraderFault(f"the reference fails: {trace.about}: {own.message}")
+            if isinstance(out, RunFailed):
+                evidence.problems[trace.key, ""] = Problem(f"{trace.about}: {out.message}")
+                del self._places["", trace.key]
+                return
+            if trace.usable(inputs, own):
+                evidence.judged.add((trace.key, name))
+                if problem := trace.judge(name, inputs, out, own):
+                    evidence.problems[trace.key, name] = problem
+                return
+        raise GraderFault(f"no usable inputs for {trace.about} in {MAX_DRAWS} draws")
+
+    async def race(self, learner: str, beside: tuple[str, str], limit: float) -> dict[str, object]:
+        places = self._places["", learner], self._places[beside]
+        found = await self.runner.race(*places, limit, RACE_SECONDS, secrets.randbits(31))
+        if found["answer"] == "failed":
+            await self.load()  # the runner may be gone with it
+        return found
