@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from autograder import catalog, workspace
+from autograder.bench import cli as bench
 from autograder.report import document, plain
 
 DEFAULT = "run"
@@ -89,6 +90,9 @@ def doctor() -> None:
 
     for line in doctor.lines():
         typer.echo(line)
+
+
+app.command()(bench.bench)
 
 
 def main() -> None:

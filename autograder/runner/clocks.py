@@ -1,6 +1,6 @@
 """What a program costs: the GPU's own clock, through CUPTI, and the host's.
 
-A program is any compiled callable of arrays, ahead of time or loaded through `jax.export`. Nothing here judges.
+A program is any compiled callable of arrays, also one loaded through `jax.export`. Nothing here judges.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import ctypes
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -102,7 +102,7 @@ def percall(program: Program, sets: Sequence[Arrays]) -> list[float]:
 
 
 def wall(program: Program, sets: Sequence[Arrays], bursts: int = 3) -> Wall:
-    """The median over bursts of one call for each set. At most 32 calls: JAX waits when more are in flight."""
+    """The median over bursts of one call a set; of at most 32, since JAX waits when more are in flight."""
     sets = sets[:32]
     done, launched = [], []
     for _ in range(bursts):
@@ -115,6 +115,21 @@ def wall(program: Program, sets: Sequence[Arrays], bursts: int = 3) -> Wall:
     return Wall(statistics.median(done), statistics.median(launched))
 
 
+class _Steps(jax.stages.Wrapped):
+    """What the profiler calls twice, to warm up and to record. Being "Wrapped", it is called, not traced."""
+
+    def __init__(self, *steps: Callable[[], Any]) -> None:
+        self._steps = iter(steps)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return next(self._steps)()
+
+    def lower(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError
+
+    trace = lower
+
+
 def kernels(calls: Callable[[], Any], before: Callable[[], Any]) -> tuple[Any, list[Kernel]]:
     """What `calls` returns, and the kernels that it ran on the GPU, in order.
 
@@ -122,14 +137,9 @@ def kernels(calls: Callable[[], Any], before: Callable[[], Any]) -> tuple[Any, l
     """
     from jax.experimental.mosaic.gpu import profiler
 
-    class Round(jax.stages.Wrapped):  # as one, the profiler calls it as it is, rather than trace it
-        steps: Iterator[Callable[[], Any]] = iter((before, calls))  # its warm-up call, and the recorded one
-
-        def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            return next(self.steps)()
-
+    measure: Any = profiler.measure
     try:
-        outputs, records = profiler.measure(Round(), aggregate=False)()
+        outputs, records = measure(_Steps(before, calls), aggregate=False)()
     except (RuntimeError, ImportError, AttributeError) as error:
         if "RESOURCE_EXHAUSTED" in str(error):
             raise

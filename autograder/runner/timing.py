@@ -1,9 +1,9 @@
 """Is a learner's program fast enough beside the reference? Faster, slower, or undecided within the budget.
 
 Both are compiled ahead of time and warmed; each call reads inputs of its own, drawn for this round and no
-longer in the cache, so that neither repeated inputs nor a remembered answer gains anything; the two take turns
-(ABBA, BAAB); outputs of timed calls are compared with the reference's. On a GPU the time is the GPU's own,
-and the host's clock must not contradict it. On a CPU it is the host's.
+longer in the cache, so that neither repeated inputs nor a remembered answer gains anything; the two take
+turns (ABBA, BAAB); outputs of timed calls are compared with the reference's. On a GPU the time is the GPU's
+own, and the host's clock must confirm it. On a CPU it is the host's.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ BLOCKS_A_ROUND = 4
 
 @dataclass(frozen=True)
 class Question:
-    """Does the learner take less than `limit` × the reference's time? Answered within `seconds`, or not.
+    """Does the learner take less than `limit` times the reference's time? Answered in `seconds` or not.
 
     The seconds count from the first round on; warming up is not in them.
-    `tolerance` bounds ‖learner − reference‖ / ‖reference‖ of each row of the outputs of timed calls.
+    `tolerance` bounds ‖learner - reference‖ / ‖reference‖ of each row of the outputs of timed calls.
     """
 
     limit: float
@@ -50,7 +50,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Clocks:
-    """Milliseconds a call of one program: the device's clock (the host's on a CPU) and the host's in a burst."""
+    """Milliseconds a call: by the device's clock (the host's on a CPU), and by the host's in a burst."""
 
     ms: float
     wall: Wall
@@ -58,7 +58,7 @@ class Clocks:
 
 @dataclass(frozen=True)
 class Comparison:
-    """An answer and what it rests on. `interval` is learner / reference; `error` as in `Question.tolerance`."""
+    """An answer and what it rests on. `interval`: learner / reference; `error`: see `Question.tolerance`."""
 
     verdict: Verdict
     interval: Interval
@@ -113,8 +113,8 @@ def disagreement(clocks: Clocks) -> str | None:
         return None
     if launch > 0.8 * device:
         return (
-            f"the host needs {launch:.3f} ms to launch what the GPU runs in {device:.3f} ms, so that the wall "
-            "clock cannot confirm the GPU's; a larger size is needed"
+            f"the host needs {launch:.3f} ms to launch what the GPU runs in {device:.3f} ms, so that the "
+            "wall clock cannot confirm the GPU's; a larger size is needed"
         )
     return (
         f"the kernels take {device:.3f} ms a call, but the wall clock says {wall_ms:.3f} ms: not all is seen"
@@ -199,7 +199,7 @@ def _errors(
 
 @jax.jit
 def _worst_row(learner: Any, reference: Any) -> jax.Array:
-    """max over rows and outputs of ‖learner − reference‖ / ‖reference‖."""
+    """max over rows and outputs of ‖learner - reference‖ / ‖reference‖."""
     errors = []
     for mine, other in zip(jax.tree.leaves(learner), jax.tree.leaves(reference), strict=True):
         mine, other = mine.astype(jnp.float32), other.astype(jnp.float32)

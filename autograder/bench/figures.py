@@ -1,0 +1,218 @@
+"""Figures of the sweeps, PNG and SVG; each says which machine, versions and clock. They read in grey too."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from autograder.bench.machine import Machine
+from autograder.bench.rows import Row
+
+Value = Callable[[Row], float | None]
+Panel = Callable[[Axes, Sequence[Row], Machine], None]
+
+COLOURS = ("#000000", "#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+MARKERS = "osD^vPX"
+STYLES = ("-", "--", "-.", ":", (0, (6, 1)), (0, (3, 1, 1, 1)), (0, (1, 2)))
+
+
+def draw(name: str, rows: Sequence[Row], machine: Machine, folder: Path) -> None:
+    """`name`.png and `name`.svg in `folder`; nothing where there is nothing to draw."""
+    if not any(row.ms for row in rows):
+        return
+    title, panels = FIGURES[name]
+    figure = Figure(figsize=(5.2 * len(panels), 4.2), layout="constrained")
+    for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        panel(axes, rows, machine)
+    figure.suptitle(f"{title}\n{machine.label}", fontsize=9)
+    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+        figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
+
+
+def series(row: Row) -> str:
+    """What a line is called."""
+    short = {"float32": "f32", "bfloat16": "bf16", "float16": "f16", "float8_e4m3fn": "f8"}
+    return f"{row.variant} {short.get(row.dtype, row.dtype)}{' causal' if row.causal else ''}"
+
+
+def lines(x: str, x_label: str, y: Value, y_label: str, log: bool = True, **only: Any) -> Panel:
+    """A line for each function over a column of the rows; only rows whose columns have the values given."""
+
+    def panel(axes: Axes, rows: Sequence[Row], machine: Machine) -> None:
+        rows = [row for row in rows if all(getattr(row, key) == value for key, value in only.items())]
+        looks = zip(itertools.cycle(COLOURS), itertools.cycle(MARKERS), itertools.cycle(STYLES), strict=False)
+        for label, look in zip(dict.fromkeys(map(series, rows)), looks, strict=False):
+            colour, marker, style = look
+            points = [(getattr(row, x), y(row)) for row in rows if series(row) == label]
+            points = [(at, value) for at, value in points if value is not None]
+            if points:
+                axes.plot(
+                    *zip(*points, strict=True),
+                    color=colour,
+                    marker=marker,
+                    linestyle=style,
+                    markersize=4,
+                    linewidth=1.3,
+                    label=label,
+                )
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(y_label.format(clock=clock(machine)))
+        axes.set_xscale("log", base=2)
+        ticks = sorted({getattr(row, x) for row in rows})
+        axes.set_xticks(
+            ticks, [str(tick) for tick in ticks], rotation=45 if len(ticks) > 6 else 0, fontsize=7
+        )
+        axes.minorticks_off()
+        if log:
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
+        if only:
+            axes.set_title(", ".join(f"{key} = {value}" for key, value in only.items()), fontsize=8)
+        axes.grid(True, alpha=0.3)
+        axes.legend(fontsize=7)
+
+    return panel
+
+
+def each(column: str, panel: Callable[..., Panel]) -> Callable[[Sequence[Row]], list[Panel]]:
+    """A panel for each value of a column."""
+    return lambda rows: [panel(**{column: value}) for value in sorted({getattr(row, column) for row in rows})]
+
+
+def bars(*columns: tuple[Value, str]) -> Panel:
+    """A bar for each row and column, the columns named in the legend."""
+
+    def panel(axes: Axes, rows: Sequence[Row], machine: Machine) -> None:
+        rows = [row for row in rows if row.ms]
+        height = 0.8 / len(columns)
+        shades = ("#222222", "#bbbbbb", "#777777")
+        for n, (value, label) in enumerate(columns):
+            at = [place + n * height for place in range(len(rows))]
+            known = [(place, value(row)) for place, row in zip(at, rows, strict=True)]
+            drawn = [(place, width) for place, width in known if width is not None]
+            if drawn:
+                axes.barh(
+                    [place for place, _ in drawn],
+                    [width for _, width in drawn],
+                    height,
+                    color=shades[n],
+                    edgecolor="black",
+                    linewidth=0.4,
+                    label=label.format(clock=clock(machine)),
+                )
+        middle = [place + 0.4 - height / 2 for place in range(len(rows))]
+        axes.set_yticks(middle, [series(row) for row in rows], fontsize=7)
+        axes.invert_yaxis()
+        axes.set_xlabel("milliseconds a call")
+        axes.grid(True, axis="x", alpha=0.3)
+        axes.legend(fontsize=7)
+
+    return panel
+
+
+def refusals(axes: Axes, rows: Sequence[Row], machine: Machine) -> None:
+    """TFLOP/s by head size, and a cross where the size was refused."""
+    ran = [row for row in rows if row.tflops]
+    refused = [row for row in rows if not row.tflops]
+    axes.plot(
+        [row.H for row in ran], [row.tflops for row in ran], "o-", color="black", markersize=4, label="ran"
+    )
+    axes.plot([row.H for row in refused], [0] * len(refused), "x", color="#d55e00", label="refused")
+    axes.set_xlabel("head size H")
+    axes.set_ylabel(f"TFLOP/s by {clock(machine)}")
+    axes.set_xticks(range(0, max(row.H for row in rows) + 1, 32))
+    axes.set_ylim(bottom=-5)
+    axes.grid(True, alpha=0.3)
+    axes.legend(fontsize=7)
+
+
+def clock(machine: Machine) -> str:
+    """The clock that `Row.ms` is by."""
+    return "device clock" if machine.gpu else "host's clock, burst of calls"
+
+
+def speedup(axes: Axes, rows: Sequence[Row], machine: Machine) -> None:
+    """One device's time over that of several, by the host's clock: CUPTI does not see devices wait."""
+    alone = {(row.variant, row.T): row.amortised_ms for row in rows if row.devices == 1}
+    names = dict.fromkeys((row.variant, row.T) for row in rows if row.amortised_ms)
+    for (variant, length), colour, marker in zip(names, itertools.cycle(COLOURS), itertools.cycle(MARKERS)):
+        mine = [row for row in rows if (row.variant, row.T) == (variant, length) and row.amortised_ms]
+        base = alone.get((variant, length))
+        if base:
+            ratios = [base / row.amortised_ms for row in mine if row.amortised_ms]
+            devices = [row.devices for row in mine]
+            axes.plot(devices, ratios, marker=marker, color=colour, label=f"{variant}, T={length}")
+    most = max(row.devices for row in rows)
+    axes.plot([1, most], [1, most], ":", color="grey", label="ideal")
+    axes.set_xlabel("devices")
+    axes.set_ylabel("speed-up (host's clock, burst of calls)")
+    axes.grid(True, alpha=0.3)
+    axes.legend(fontsize=7)
+
+
+def _ms(row: Row) -> float | None:
+    return row.ms
+
+
+def _megabytes(row: Row) -> float | None:
+    return None if row.temp_bytes is None else max(row.temp_bytes, 1) / 1e6
+
+
+TIME = "milliseconds a call ({clock})"
+PERCALL = "milliseconds of one call and its wait\n(host's clock: the host's work is in it)"
+MEMORY = "temporary memory, MB"
+SHARE = "TFLOP/s ({clock})"
+BOTH = bars((_ms, "{clock}"), (lambda row: row.percall_ms, "one call and its wait, host's clock"))
+CACHED = "length of the cache S"
+
+FIGURES: dict[str, tuple[str, Sequence[Panel]]] = {
+    "default": ("Attention at the size of the exercises: two clocks, two answers", [BOTH]),
+    "seq": (
+        "Time and memory against length, B=4, N=8, H=64",
+        [
+            lines("T", "length T", _ms, TIME),
+            lines("T", "length T", lambda row: row.percall_ms, PERCALL),
+            lines("T", "length T", _megabytes, MEMORY),
+        ],
+    ),
+    "batch": (
+        "Time and rate against batch size, N=8, H=64",
+        [
+            lines("B", "batch size B", _ms, TIME),
+            lines("B", "batch size B", lambda row: row.tflops, SHARE, log=False),
+        ],
+    ),
+    "heads": (
+        "Heads of key and value: MHA (K = N), GQA, MQA (K = 1)",
+        [
+            lines("K", "key/value heads K", _ms, TIME, log=False),
+            lines("K", "key/value heads K", _megabytes, MEMORY),
+            lines("K", "key/value heads K", lambda row: (row.cache_bytes or 0) / 1e6, "KV cache, MB"),
+        ],
+    ),
+    "headdim": ("What cuDNN accepts, bfloat16", [refusals]),
+    "te": (
+        "Causal bfloat16 attention: XLA, cuDNN through JAX, TransformerEngine",
+        [
+            lines("T", "length T", _ms, TIME),
+            lines("T", "length T", lambda row: row.tflops, SHARE, log=False),
+        ],
+    ),
+    "fp8": ("FP8 beside bfloat16: time and error", [BOTH, bars((lambda row: row.error, "relative error"))]),
+    "decode": (
+        "Decoding one token (T = 1) against the length of the cache, N=32, K=4, H=128",
+        [
+            lines("S", CACHED, _ms, TIME),
+            lines("S", CACHED, lambda row: row.gbytes_s, "GB/s of keys and values ({clock})", log=False),
+        ],
+    ),
+    "two-gpus": ("The cuDNN call over several GPUs", [speedup]),
+}
