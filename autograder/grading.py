@@ -40,6 +40,7 @@ GPU_JUDGES = {"naive_attention": "naive", "cudnn_attention": "cudnn_gpu", "group
 TRACER = Limits()
 RUNNER = Limits(wall_seconds=40.0)
 AT_ONCE = 3
+FAULT = "the grader failed"
 Progress = Callable[[Exercise, str, ExerciseResult | None], None]
 
 
@@ -149,7 +150,7 @@ class _Grading:
         except Unreadable as why:
             return self._all(Problem(str(why)))
         except Exception as error:  # the grader's own fault: never a learner's failure
-            detail = f"the grader failed: {type(error).__name__}: {error}"
+            detail = f"{FAULT}: {type(error).__name__}: {error}"
             return self._all(Problem(detail, outcome=Outcome.GRADER_ERROR))
 
     async def _grade(self) -> ExerciseResult:
@@ -189,12 +190,23 @@ class _Grading:
         verdicts: Verdicts = judge.judge(evidence)
         if gpu_judge is None:
             return verdicts
+        return {**verdicts, **await self._on_gpu(gpu_judge, gpu_plan, found, evidence)}
+
+    async def _on_gpu(
+        self, judge: ModuleType, plan: GpuPlan, found: Interrogation, evidence: Evidence
+    ) -> Verdicts:
+        """The verdicts that take a GPU; a fault of ours there costs these checks alone."""
         self._say("measuring")
-        async with self._gate.timing():
-            await measure(
-                self.exercise.name, gpu_plan, found.artifacts, evidence, self._reference, self.seeds.inputs()
-            )
-        return {**verdicts, **gpu_judge.judge_gpu(evidence, self._gpu)}
+        try:
+            async with self._gate.timing():
+                await measure(
+                    self.exercise.name, plan, found.artifacts, evidence, self._reference, self.seeds.inputs()
+                )
+            verdicts: Verdicts = judge.judge_gpu(evidence, self._gpu)
+            return verdicts
+        except Exception as error:
+            fault = Problem(f"{FAULT}: {type(error).__name__}: {error}", outcome=Outcome.GRADER_ERROR)
+            return {check.id: fault for check in self.exercise.checks if check.needs}
 
     async def _measure(
         self, runner: Runner, traced: Sequence[Trace], found: Interrogation, evidence: Evidence

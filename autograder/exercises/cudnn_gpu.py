@@ -44,7 +44,8 @@ def _run(gpu: Gpu, dtype: str, case_sizes: tuple[int, ...], backend: str, is_cau
         FUNCTION,
         (b, t, s, n, k, h),
         dtype,
-        ("normal", "mixed_heads") if t < min(LENGTHS) else (),
+        # A GPU multiplies float32 in TF32 unless told otherwise; its numbers are judged on a CPU.
+        ("normal", "mixed_heads") if t < min(LENGTHS) and dtype != "float32" else (),
         is_causal=is_causal,
         step={**OUTPUT, "kwargs": {"is_causal": is_causal} if is_causal else {}, "device": gpu.double},
         cudnn=backend == "cudnn",

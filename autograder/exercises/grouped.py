@@ -30,7 +30,7 @@ HALVES = (
 GRADIENTS = (Case(FUNCTION, (2, 5, 6, 4, 2, 8), rounds=("normal", "mixed_heads"), gradient=True),)
 # N·T ≤ K·S and N·T ≤ K·H, so that neither scores nor outputs have more elements a batch row than K and V.
 LEAN = Case(FUNCTION, (2, 4, 40, 16, 2, 64))
-DECODE_BATCH = 1
+DECODE_BATCH = 16  # sequences at once: enough that the kernels, not their launches, are timed
 SHAPES = Shapes(FUNCTION, (*MISFITS, replace(HEADS, names="ML"), *FITS, *GROUPS))
 CACHES = {"bfloat16": 2, "float32": 4, "float16": 2, "float8_e4m3fn": 1}
 """Bytes by dtype."""
