@@ -110,7 +110,8 @@ variable "gpu_pools" {
 
   validation {
     condition = alltrue([
-      for pool in values(var.gpu_pools) : can(local.gpus_per_machine[pool.gpu][pool.machine_type])
+      for pool in values(var.gpu_pools) :
+      try(contains(keys(local.gpus_per_machine[pool.gpu]), pool.machine_type), true) # true: no such GPU, see above
     ])
     error_message = "gpu_pools: machine_type does not offer that gpu; locals.tf lists the machines of each."
   }

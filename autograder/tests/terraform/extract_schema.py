@@ -1,7 +1,8 @@
 """Write google_schema.json: what the google provider accepts for the resource types used in terraform/.
 
 The provider itself is a large binary that the tests do not fetch. Its schema also ships, as generated
-TypeScript and JavaScript, in the npm package `@cdktf/provider-google`. Run by hand when a resource type is added:
+TypeScript and JavaScript, in the npm package `@cdktf/provider-google`. Run by hand when a resource type
+is added:
 
     npm pack @cdktf/provider-google@16.12.1 && tar xzf cdktf-provider-google-16.12.1.tgz
     python extract_schema.py package > google_schema.json
@@ -82,7 +83,9 @@ class Folder:
                 child = re.match(r"\w+", written)
                 assert child, written
                 single = "[]" not in written
-                nesting = "single" if name == "timeouts" else "set" if self.is_set(interface, name) else "list"
+                nesting = (
+                    "single" if name == "timeouts" else "set" if self.is_set(interface, name) else "list"
+                )
                 blocks[name] = {"nesting": nesting, "min": 0 if optional else 1, **self.block(child[0])}
                 if single and nesting != "single":
                     blocks[name]["max"] = 1
@@ -109,7 +112,9 @@ def main(package: Path) -> None:
     for folder in FOLDERS:
         name, block = Folder(package / "lib" / folder).resource()
         if folder == "provider":
-            schema["provider"] = {"attributes": {k: v for k, v in block["attributes"].items() if "endpoint" not in k}}
+            schema["provider"] = {
+                "attributes": {k: v for k, v in block["attributes"].items() if "endpoint" not in k}
+            }
         else:
             schema["data" if folder.startswith("data-") else "resources"][name] = block
     # One resource a line, so that a later version shows as a readable difference.

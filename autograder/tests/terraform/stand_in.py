@@ -1,7 +1,10 @@
 """A stand-in for the google provider: its schema, and nothing behind it.
 
-Terraform starts this file as a plugin. It can check a configuration and mock a plan, and never reaches a cloud.
+Terraform starts this file as a plugin. With it Terraform can check a configuration and mock a plan, and
+nothing reaches a cloud.
 """
+
+# mypy: disable-error-code="import-untyped,import-not-found,misc"
 
 import json
 from pathlib import Path
@@ -9,7 +12,7 @@ from typing import Any
 
 from tf.iface import DataSource, Provider, Resource
 from tf.runner import run_provider
-from tf.schema import Attribute, Block, NestedBlock, NestMode, Schema
+from tf.schema import Attribute, Block, NestedBlock, Schema
 from tf.types import Bool, List, Map, Number, String, TfType
 
 SCHEMA = json.loads((Path(__file__).parent / "google_schema.json").read_text())
