@@ -60,7 +60,7 @@ def test_scanner_finds_nothing(folder: Path) -> None:
 @with_scanner
 def test_scanner_finds_what_is_wrong(folder: Path) -> None:
     for file, old, new in [
-        ("cluster.tf", "enable_private_nodes    = true", "enable_private_nodes = false"),
+        ("cluster.tf", "enable_shielded_nodes       = true", "enable_shielded_nodes = false"),
         ("grader.yaml", "readOnlyRootFilesystem: true", "readOnlyRootFilesystem: false"),
         ("image/Dockerfile", "USER 10001:10001", "USER root"),
     ]:
@@ -68,7 +68,7 @@ def test_scanner_finds_what_is_wrong(folder: Path) -> None:
         assert old in text
         (folder / file).write_text(text.replace(old, new, 1))
     found = scan(folder)
-    assert found["terraform"][1] == ["CKV_GCP_64"]
+    assert found["terraform"][1] == ["CKV_GCP_71"]
     assert found["kubernetes"][1] == ["CKV_K8S_22"]
     assert found["dockerfile"][1] == ["CKV_DOCKER_8"]
 
