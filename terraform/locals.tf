@@ -21,7 +21,7 @@ locals {
     }
   }
 
-  # Google sells the small H100 machines from spare capacity only.
+  # The small H100 machines are sold from spare capacity only.
   spot_only_machines = ["a3-highgpu-1g", "a3-highgpu-2g", "a3-highgpu-4g"]
 
   workload_pool = "${var.project_id}.svc.id.goog"

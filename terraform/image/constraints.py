@@ -1,7 +1,7 @@
 """Write pip constraints for the image: the lock file's, save where the base image knows better.
 
-The base's JAX, TransformerEngine and CUDA libraries are built for each other. A lock file made elsewhere pins other
-builds of them, and pip would replace the set by one that does not fit.
+The base's JAX, TransformerEngine and CUDA libraries are built for each other. A lock file made elsewhere pins
+other builds of them, and pip would replace the set by one that does not fit.
 
     python constraints.py requirements.lock > constraints.txt
 """

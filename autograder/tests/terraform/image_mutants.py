@@ -24,4 +24,9 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("image/Dockerfile", "HEALTHCHECK", "# HEALTHCHECK"),
     ],
     "jupyter_listens_to_itself_only": [("image/Dockerfile", "--ip=127.0.0.1", "--ip=0.0.0.0")],
+    "build_sees_what_it_copies_and_no_more": [
+        ("image/Dockerfile.dockerignore", "*\n", ""),
+        ("image/Dockerfile.dockerignore", "!exercises\n", ""),
+        ("image/Dockerfile", "COPY exercises exercises", ""),
+    ],
 }

@@ -66,3 +66,12 @@ def doctor_is_the_health_check(files: Files) -> Faults:
 def jupyter_listens_to_itself_only(files: Files) -> Faults:
     (command,) = arguments(files, "CMD")
     return [] if '"--ip=127.0.0.1"' in command else ["Jupyter listens to the network"]
+
+
+def build_sees_what_it_copies_and_no_more(files: Files) -> Faults:
+    copied = {source for copy in arguments(files, "COPY") for source in copy.split()[:-1]}
+    everything, *lines = files["image/Dockerfile.dockerignore"].split()
+    seen = {line[1:] for line in lines if line.startswith("!")}
+    found = [] if everything == "*" else ["the build sees the whole repository"]
+    found += [f"{source} is copied and hidden" for source in sorted(copied - seen)]
+    return found + [f"{source} is seen and not copied" for source in sorted(seen - copied)]

@@ -21,7 +21,7 @@ PODS = ("deploy/base/*.yaml", "deploy/grader/job.yaml")
 SUBJECTS: dict[ModuleType, Subject] = {
     cloud_promises: Subject(read("*.tf"), Config, cloud_mutants.MUTANTS),
     pod_promises: Subject(read(*PODS), manifests, pod_mutants.MUTANTS),
-    image_promises: Subject(read("image/Dockerfile", *PODS), dict, image_mutants.MUTANTS),
+    image_promises: Subject(read("image/Dockerfile*", *PODS), dict, image_mutants.MUTANTS),
 }
 
 
