@@ -65,6 +65,7 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("gpu.tf", "google_service_account.nodes.email", '"default"'),
     ],
     "state_holds_no_secret": [
+        ("versions.tf", 'provider "google" {', 'provider "google" {\n  credentials = "key.json"'),
         ("cluster.tf", "issue_client_certificate = false", "issue_client_certificate = true"),
         ("identity.tf", '"google_service_account" "nodes"', '"google_service_account_key" "nodes"'),
         ("outputs.tf", 'output "bucket" {', 'output "bucket" {\n  sensitive = true'),

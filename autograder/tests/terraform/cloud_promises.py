@@ -140,7 +140,7 @@ def rights_are_the_least(config: Config) -> Faults:
     return found + faults((bucket == "${local.collector}", "more than the collector sees the bucket"))
 
 
-SECRETS = re.compile(r"_key$|secret|password|certificate|tls_|random_|kubernetes_|helm_|token")
+SECRETS = re.compile(r"_key$|secret|password|certificate|tls_|random_|kubernetes_|helm_|token|credentials$")
 
 
 def state_holds_no_secret(config: Config) -> Faults:
@@ -149,6 +149,7 @@ def state_holds_no_secret(config: Config) -> Faults:
         for name, body in config.named(kind).items():
             if "sensitive" in body or SECRETS.search(name):
                 found.append(f"{kind} {name} is a secret")
+    found += [f"provider is given {key}" for key in config.named("provider")["google"] if SECRETS.search(key)]
     issued = get(config.cluster, "master_auth", "client_certificate_config", "issue_client_certificate")
     return found + faults((issued is False, "a client certificate is issued"))
 
