@@ -52,7 +52,7 @@ def run_with_fp8(module, rng, inputs, *, support, recipe):
 
 def delayed_scale(amax_history, scale, *, fp8_max=448.0, margin=0):
     amax = jnp.max(amax_history)
-    new = fp8_max / amax / max(1, 2 * margin)
+    new = fp8_max / amax / (1 + margin)
     return jnp.where((amax > 0) & jnp.isfinite(amax) & jnp.isfinite(new), new, scale)
 
 
