@@ -41,6 +41,7 @@ TRACER = Limits()
 RUNNER = Limits(wall_seconds=40.0)
 AT_ONCE = 3
 FAULT = "the grader failed"
+MAX_DETAIL = 2000
 Progress = Callable[[Exercise, str, ExerciseResult | None], None]
 
 
@@ -255,8 +256,8 @@ class _Grading:
             check.id,
             problem.outcome,
             check.points,
-            clean(problem.detail),
-            clean(problem.diagnosis),
+            _line(problem.detail),
+            _line(problem.diagnosis),
             problem.next_step or hint,
             check.simulated,
         )
@@ -272,6 +273,11 @@ class _Grading:
 
     def _say(self, stage: str) -> None:
         self._progress(self.exercise, stage, None)
+
+
+def _line(text: str) -> str:
+    """One line, of bounded length: what a learner's code says must not look like lines of the report."""
+    return " ".join(clean(text).split())[:MAX_DETAIL]
 
 
 def _untouched(exercise: Exercise, source: Source) -> set[str]:

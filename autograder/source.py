@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import io
 import os
 import stat
+import tokenize
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-MAX_BYTES = 256 * 1024
+MAX_BYTES = 64 * 1024
 LIBRARY_ATTENTION = frozenset(
     {
         "dot_product_attention",
@@ -63,7 +66,13 @@ def read(folder: Path, name: str) -> Source:
 def parse(name: str, data: bytes) -> Source:
     """Parse a module's bytes; Unreadable with the line where they are not Python."""
     try:
-        return Source(name, data, ast.parse(data, f"{name}.py"))
+        # Another coding may take minutes to decode; and what is read here must be what will run.
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        if encoding not in ("utf-8", "utf-8-sig"):
+            raise Unreadable(f"{name}.py is declared to be {encoding!r}; save it as UTF-8")
+        with warnings.catch_warnings():  # theirs, on a screen of ours
+            warnings.simplefilter("ignore")
+            return Source(name, data, ast.parse(data, f"{name}.py"))
     except SyntaxError as error:
         where = f"line {error.lineno}" if error.lineno else "the file"
         raise Unreadable(f"{name}.py is not valid Python: {where}: {error.msg}") from None
@@ -118,7 +127,7 @@ def _dump(function: ast.FunctionDef) -> str:
     )
     try:
         return ast.dump(bare)
-    except RecursionError:
+    except (RecursionError, ValueError):  # too deep, or a number too long to print: no stub has either
         return ""
 
 

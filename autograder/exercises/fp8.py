@@ -19,7 +19,7 @@ def plan(rng: np.random.Generator) -> Plan:
 
 def judge(evidence: Evidence) -> Verdicts:
     return {
-        "capability": evidence.first(gate.CAPABILITY_KEYS),
+        "capability": evidence.first(gate.CAPABILITY_KEYS) or gate.one_reason(evidence),
         "transformer_engine": evidence.first(gate.ENGINE_KEYS),
         "autocast": autocast.judge(evidence),
         "delayed_scale": evidence.first(trace.key for trace in scaling.delayed_scale_traces()),

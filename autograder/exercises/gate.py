@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from autograder.faults import explain
-from autograder.plan import Problem, Question
+from autograder.plan import Evidence, Problem, Question
 from autograder.wire import Header
 
 AGREES: Header = {"ok": True, "reason": ""}
@@ -26,6 +26,7 @@ class Ask:
     """A device, what TransformerEngine is (None: absent), the operation, and the right answer.
 
     `names`: one of these words must be in the reason of a refusal; "drawn" stands for TE's own reason.
+    A capability of OLD or NEW is drawn.
     """
 
     about: Header
@@ -42,6 +43,9 @@ class Ask:
         return f"fp8_support(device with {shown}{op}){engine}"
 
 
+OLD, NEW = "an old one", "a new one"
+
+
 def _gpu(capability: str) -> Header:
     return {"platform": "gpu", "compute_capability": capability}
 
@@ -53,11 +57,13 @@ CAPABILITY = (
     Ask(_gpu("9.0"), True, op="matmul"),
     Ask(_gpu("10.0"), True),
     Ask(_gpu("12.0"), True),
+    Ask(_gpu(NEW), True),
     Ask(_gpu("9.0"), True, op="attention"),
     Ask(_gpu("10.3"), True, op="attention"),
     Ask(_gpu("8.9"), False, ("8.9", *BY_CAPABILITY), op="attention"),
     Ask(_gpu("8.6"), False, ("8.6", *BY_CAPABILITY)),
     Ask(_gpu("7.5"), False, ("7.5", *BY_CAPABILITY), op="attention"),
+    Ask(_gpu(OLD), False, BY_CAPABILITY),
     Ask(_gpu("gfx942"), False, ("gfx942", *BY_CAPABILITY)),
     Ask({"platform": "gpu"}, False, BY_CAPABILITY),
     Ask({"platform": "cpu"}, False, ("cpu", "CPU", "platform")),
@@ -80,10 +86,28 @@ def questions(rng: np.random.Generator) -> tuple[Question, ...]:
     return tuple(_question(ask, rng) for ask in (*CAPABILITY, *ENGINE))
 
 
+def one_reason(evidence: Evidence) -> Problem | None:
+    """The same sentence for a platform and for a capability names neither."""
+    said: dict[str, Ask] = {}
+    for ask in CAPABILITY:
+        reason = evidence.answers[ask.key]["reason"]
+        if reason is None:
+            continue
+        other = said.setdefault(reason, ask)
+        if other.about["platform"] != ask.about["platform"]:
+            return Problem(f"{ask.key}: the same reason as for {other.key}: {reason!r}")
+    return None
+
+
 def _question(ask: Ask, rng: np.random.Generator) -> Question:
     reason = f"delayed scaling is off, code {int(rng.integers(10_000, 99_999))}"
     names = tuple(reason if name == "drawn" else name for name in ask.names)
-    kind = NAMES[int(rng.integers(len(NAMES)))]
+    about: Header = {**ask.about, "device_kind": NAMES[int(rng.integers(len(NAMES)))]}
+    minor = int(rng.integers(10))
+    drawn = {OLD: f"{rng.integers(3, 8)}.{minor}", NEW: f"{rng.integers(13, 50)}.{minor}"}
+    if capability := drawn.get(str(ask.about.get("compute_capability"))):
+        about["compute_capability"] = capability
+        names = (*names, capability)
 
     def judge(answer: Header) -> Problem | None:
         if problem := explain(answer, ask.key):
@@ -103,7 +127,7 @@ def _question(ask: Ask, rng: np.random.Generator) -> Question:
     step = {
         "kind": "support",
         "function": "fp8_support",
-        "about": {**ask.about, "device_kind": kind},
+        "about": about,
         "kwargs": {"op": ask.op} if ask.op else {},
         "te": {**ask.te, "reason": reason} if ask.te == REFUSES else ask.te,
     }

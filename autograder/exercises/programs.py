@@ -1,12 +1,13 @@
 """Texts of lowered programs, with FP8 arithmetic and without: what `ran_fp8` is asked about.
 
-Written in the form that `jax.jit(f).lower(…).as_text()` prints; sizes, names and formats are drawn anew.
+Written in the form that `jax.jit(f).lower(…).as_text()` prints. Sizes and formats are drawn anew, and so are
+lines without effect: no count, and no look at results or names, tells the answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,12 +21,14 @@ class Program:
 
 @dataclass(frozen=True)
 class Sizes:
-    """An (m, k) by (k, n) product, and an 8-bit format."""
+    """An (m, k) by (k, n) product and the type that it gives, an 8-bit format, and lines without effect."""
 
     m: int
     k: int
     n: int
     f8: str
+    wide: str = "f32"
+    before: tuple[str, ...] = ()
 
     def left(self, dtype: str) -> str:
         return f"tensor<{self.m}x{self.k}x{dtype}>"
@@ -42,14 +45,29 @@ def programs(rng: np.random.Generator) -> list[Program]:
     made = []
     for name, ran, body in KINDS:
         m, k, n = (int(size) for size in rng.choice([16, 24, 48, 64, 80, 96], size=3, replace=False))
-        sizes = Sizes(m, k, n, ("f8E4M3FN", "f8E5M2")[int(rng.integers(2))])
-        made.append(Program(name, body(sizes), ran))
+        f8, wide = ("f8E4M3FN", "f8E5M2")[int(rng.integers(2))], ("f32", "bf16")[int(rng.integers(2))]
+        sizes = Sizes(m, k, n, f8, wide)
+        made.append(Program(name, body(replace(sizes, before=_before(sizes, rng))), ran))
     order = rng.permutation(len(made))
     return [made[place] for place in order]
 
 
+def _before(s: Sizes, rng: np.random.Generator) -> tuple[str, ...]:
+    """Casts to f8, casts back, sums in f8 and bfloat16 products, whose results nobody uses."""
+    lines = []
+    for number in range(20, 20 + 10 * int(rng.integers(4)), 10):
+        made = (
+            f"%{number} = stablehlo.convert %arg0 : ({s.left('bf16')}) -> {s.left(s.f8)}",
+            f"%{number + 1} = stablehlo.convert %{number} : ({s.left(s.f8)}) -> {s.left('bf16')}",
+            f"%{number + 2} = stablehlo.add %{number}, %{number} : {s.left(s.f8)}",
+            f"%{number + 3} = {_dot(s, '%arg0', '%arg1', 'bf16', s.wide)}",
+        )
+        lines += [made[0], *(line for line in made[1:] if rng.integers(2))]
+    return tuple(lines)
+
+
 def _module(s: Sizes, lines: list[str], result: str, *, name: str = "jit_f", note: str = "") -> str:
-    body = "\n".join(f"    {line}" for line in (*lines, f"return {result}"))
+    body = "\n".join(f"    {line}" for line in (*s.before, *lines, f"return {result}"))
     out = result.split(" : ")[1]
     return (
         f"module @{name} attributes {{mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32}} {{{note}\n"
@@ -81,7 +99,7 @@ def _attributes(settings: str, more_results: str = "") -> str:
 
 
 def _product(s: Sizes) -> str:
-    return _module(s, [*_cast(s), f"%2 = {_dot(s, '%0', '%1', s.f8, 'f32')}"], f"%2 : {s.out('f32')}")
+    return _module(s, [*_cast(s), f"%2 = {_dot(s, '%0', '%1', s.f8, s.wide)}"], f"%2 : {s.out(s.wide)}")
 
 
 def _te_gemm(s: Sizes) -> str:
@@ -92,21 +110,37 @@ def _te_gemm(s: Sizes) -> str:
     return _module(s, [*_cast(s), call], f"%2 : {s.out('bf16')}")
 
 
+def _plain_te_gemm(s: Sizes) -> str:
+    """The same call without FP8, beside casts of the same arrays."""
+    call = (
+        f"%2 = stablehlo.custom_call @te_gemm_v2_ffi(%arg0, %arg1) {_attributes('')} : "
+        f"({s.left('bf16')}, {s.right('bf16')}) -> {s.out('bf16')}"
+    )
+    return _module(s, [*_cast(s), call], f"%2 : {s.out('bf16')}")
+
+
 def _nested(s: Sizes) -> str:
     """The product is in a function of its own, as under a nested jit."""
-    types = f"({s.left('bf16')}, {s.right('bf16')}) -> {s.out('f32')}"
-    text = _module(s, [f"%0 = call @inner(%arg0, %arg1) : {types}"], f"%0 : {s.out('f32')}")
-    lines = [*_cast(s), f"%2 = {_dot(s, '%0', '%1', s.f8, 'f32')}", f"return %2 : {s.out('f32')}"]
-    body = "\n".join(f"    {line}" for line in lines)
+    return _called(s, [*_cast(s), f"%2 = {_dot(s, '%0', '%1', s.f8, s.wide)}"])
+
+
+def _plain_nested(s: Sizes) -> str:
+    return _called(s, [*_cast(s), f"%2 = {_dot(s, '%arg0', '%arg1', 'bf16', s.wide)}"])
+
+
+def _called(s: Sizes, lines: list[str]) -> str:
+    types = f"({s.left('bf16')}, {s.right('bf16')}) -> {s.out(s.wide)}"
+    text = _module(s, [f"%0 = call @inner(%arg0, %arg1) : {types}"], f"%0 : {s.out(s.wide)}")
+    body = "\n".join(f"    {line}" for line in (*lines, f"return %2 : {s.out(s.wide)}"))
     inner = (
         f"  func.func private @inner(%arg0: {s.left('bf16')}, %arg1: {s.right('bf16')}) -> "
-        f"{s.out('f32')} {{\n{body}\n  }}\n}}\n"
+        f"{s.out(s.wide)} {{\n{body}\n  }}\n}}\n"
     )
     return text.removesuffix("}\n") + inner
 
 
 def _plain(s: Sizes) -> str:
-    return _module(s, [f"%0 = {_dot(s, '%arg0', '%arg1', 'bf16', 'bf16')}"], f"%0 : {s.out('bf16')}")
+    return _module(s, [f"%0 = {_dot(s, '%arg0', '%arg1', 'bf16', s.wide)}"], f"%0 : {s.out(s.wide)}")
 
 
 def _cast_and_back(s: Sizes) -> str:
@@ -114,9 +148,9 @@ def _cast_and_back(s: Sizes) -> str:
         *_cast(s),
         f"%2 = stablehlo.convert %0 : ({s.left(s.f8)}) -> {s.left('bf16')}",
         f"%3 = stablehlo.convert %1 : ({s.right(s.f8)}) -> {s.right('bf16')}",
-        f"%4 = {_dot(s, '%2', '%3', 'bf16', 'bf16')}",
+        f"%4 = {_dot(s, '%2', '%3', 'bf16', s.wide)}",
     ]
-    return _module(s, lines, f"%4 : {s.out('bf16')}")
+    return _module(s, lines, f"%4 : {s.out(s.wide)}")
 
 
 def _cast_after(s: Sizes) -> str:
@@ -169,6 +203,8 @@ KINDS: tuple[tuple[str, bool, Callable[[Sizes], str]], ...] = (
     ("TransformerEngine's GEMM on f8 operands", True, _te_gemm),
     ("a matrix product of f8 operands in a nested function", True, _nested),
     ("a bfloat16 matrix product", False, _plain),
+    ("TransformerEngine's GEMM on bfloat16 operands", False, _plain_te_gemm),
+    ("a bfloat16 matrix product in a nested function", False, _plain_nested),
     ("a cast to f8 and back before a bfloat16 product", False, _cast_and_back),
     ("a bfloat16 product whose result is cast to f8", False, _cast_after),
     ("a bfloat16 call with f8 in names, a comment and a string", False, _named),

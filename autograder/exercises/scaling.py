@@ -26,13 +26,14 @@ HISTORIES: dict[str, Callable[[Array], Array]] = {
 TENSORS: dict[str, Callable[[Array], Array]] = {
     "normal": lambda x: x,
     "too large": lambda x: x * 4000,
+    "small": lambda x: x * 1e-4,
     "infinite": lambda x: _with(_with(x, 0, np.inf), 1, -np.inf),
     "NaN": lambda x: _with(x, 2, np.nan),
 }
 OPTIONS: tuple[tuple[int, dict[str, float]], ...] = (
     (16, {}),
     (5, {"fp8_max": E5M2_MAX}),
-    (1024, {"margin": 2}),
+    (1024, {"margin": 3}),
 )
 
 

@@ -1,7 +1,8 @@
 """Attention functions that are causal, and ones that leak, in NumPy: the judge answers as one of them.
 
 Each leak has a sound twin of the same shape and dtype. Where in the sequence, in which head and in which
-batch row a leak sits is drawn anew in every run.
+batch row a leak sits is drawn anew in every run, and so is a bias of every function, leak or sound, so that
+none equals a formula to look up and compare with.
 """
 
 from __future__ import annotations
@@ -34,12 +35,27 @@ def twins(rng: np.random.Generator, name: str, *, t: int, s: int, dtype: str = "
     query, key = Spec((2, t, 2, 8), dtype), Spec((2, s, 2, 8), dtype)
     leak = LEAKS[name](rng, t, s)
     sound = SOUND[int(rng.integers(len(SOUND)))]
-    return Twins(name, (query, key, key), _function(leak, dtype), _function(sound, dtype))
+    functions = (_function(weigh, _Bias.drawn(rng, t, s), dtype) for weigh in (leak, sound))
+    return Twins(name, (query, key, key), *functions)
 
 
-def _function(weigh: Weights | _Shifted, dtype: str) -> Function:
+@dataclass(frozen=True)
+class _Bias:
+    """Scores are `sharpness` times as large, and fall with the distance: `fall` is (N, T, S)."""
+
+    sharpness: float
+    fall: Array
+
+    @classmethod
+    def drawn(cls, rng: np.random.Generator, t: int, s: int) -> _Bias:
+        slopes = rng.uniform(0.05, 0.2, size=(2, 1, 1))
+        distance = np.abs(np.arange(s) - np.arange(t)[:, None])
+        return cls(float(rng.choice([0.75, 1.3]) * rng.uniform(0.95, 1.05)), slopes * distance)
+
+
+def _function(weigh: Weights | _Shifted, bias: _Bias, dtype: str) -> Function:
     def attention(query: Array, key: Array, value: Array) -> Array:
-        scores = oracle.scores(query, key)
+        scores = bias.sharpness * oracle.scores(query, key) - bias.fall
         causal = oracle.visible(query.shape[1], key.shape[1], is_causal=True)
         if isinstance(weigh, _Shifted):
             weights, value = _where(scores, causal), np.roll(value, -weigh.by, axis=1)

@@ -59,7 +59,7 @@ FAILS: dict[str, tuple[str | bytes, str]] = {
     "not_utf8": (b"def naive_attention(query, key, value):\n    return '\xff\xfe'\n", "not valid Python"),
     "nul_bytes": (b"\x00" * 100, "naive_attention.py"),
     "empty": ("", "is empty"),
-    "too_large": ("#" * 300_000, "more than 256 kB"),
+    "too_large": ("#" * 300_000, "more than 64 kB"),
     "deep_nesting": ("x = " + "(" * 5_000 + ")" * 5_000, "naive_attention.py"),
     "long_chain": ("x = " + "-" * 100_000 + "1", "naive_attention.py"),
     "no_function": ("naive = 1\n", "defines no naive_attention"),
@@ -184,7 +184,7 @@ def test_link_out_of_the_folder(tmp_path: Path, impatient: Run) -> None:
 def test_sparse_terabyte(tmp_path: Path, impatient: Run) -> None:
     with (tmp_path / "naive_attention.py").open("wb") as file:
         file.truncate(2**40)
-    assert "more than 256 kB" in failed(impatient(tmp_path))["float32"].detail
+    assert "more than 64 kB" in failed(impatient(tmp_path))["float32"].detail
 
 
 def test_the_next_exercise_is_graded(tmp_path: Path) -> None:

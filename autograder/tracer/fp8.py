@@ -37,13 +37,13 @@ class Projection(nn.Module):
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
-        recipe = te_double.active()
+        effect = te_double.active()
 
         def initial(key: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-            return jax.random.uniform(key, shape) + (recipe.shift if recipe else 0.0)
+            return jax.random.uniform(key, shape) + (effect.shift if effect else 0.0)
 
         w = self.param("w", initial, (x.shape[-1], self.features))
-        return x @ w * (recipe.gain if recipe else 1.0)
+        return x @ w * (effect.gain if effect else 1.0)
 
 
 class Mixer(nn.Module):
@@ -53,8 +53,8 @@ class Mixer(nn.Module):
 
     @nn.compact
     def __call__(self, x: jax.Array, y: jax.Array) -> jax.Array:
-        recipe = te_double.active()
-        scale = self.variable("metas", "scale", lambda: jnp.float32(recipe.shift if recipe else 1.0))
+        effect = te_double.active()
+        scale = self.variable("metas", "scale", lambda: jnp.float32(effect.shift if effect else 1.0))
         return Projection(self.features)(x) + scale.value * Projection(self.features)(y)
 
 
@@ -65,8 +65,8 @@ class Stateless(nn.Module):
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
-        recipe = te_double.active()
-        return jnp.tanh(x) * (recipe.gain if recipe else 1.0)
+        effect = te_double.active()
+        return jnp.tanh(x) * (effect.gain if effect else 1.0)
 
 
 MODULES: dict[str, type[nn.Module]] = {"projection": Projection, "mixer": Mixer, "stateless": Stateless}
@@ -79,7 +79,7 @@ def program(
     ours = MODULES[step["module"]](step["features"])
     support_type = getattr(module, "Support", types.SimpleNamespace)
     reason = None if step["ok"] else "no FP8 here"
-    recipe = te_double.Recipe(step["shift"], step["gain"])
+    recipe = te_double.recipe_of(te_double.Effect(step["shift"], step["gain"]))
 
     def run(key: jax.Array, *inputs: jax.Array) -> Any:
         result = learner(ours, key, inputs, support=support_type(ok=step["ok"], reason=reason), recipe=recipe)

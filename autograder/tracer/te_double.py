@@ -27,18 +27,30 @@ NAMES = (
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Effect:
     """`shift` is added to what `init` draws, `gain` multiplies what `apply` computes."""
 
     shift: float
     gain: float
 
 
-_active: list[Recipe | None] = []
+class Recipe:
+    """What a learner's function passes on; its effect is known here alone."""
 
 
-def active() -> Recipe | None:
-    """The recipe of the innermost autocast that is open and enabled."""
+_effects: dict[Recipe | None, Effect] = {}
+_active: list[Effect | None] = []
+
+
+def recipe_of(effect: Effect) -> Recipe:
+    """A new recipe, of this effect."""
+    recipe = Recipe()
+    _effects[recipe] = effect
+    return recipe
+
+
+def active() -> Effect | None:
+    """The effect of the innermost autocast that is open and enabled."""
     return _active[-1] if _active else None
 
 
@@ -46,9 +58,9 @@ def active() -> Recipe | None:
 def autocast(
     enabled: bool = False, recipe: Recipe | None = None, mesh_resource: Any = None
 ) -> Iterator[None]:
-    if enabled and recipe is None:
+    if enabled and recipe not in _effects:
         raise ValueError("autocast(enabled=True) without the recipe that was given")
-    _active.append(recipe if enabled else None)
+    _active.append(_effects[recipe] if enabled else None)
     try:
         yield
     finally:
