@@ -180,7 +180,7 @@ def test_help_names_options_and_commands() -> None:
 
 def test_commands_and_exercises_have_different_names() -> None:
     commands = {command.name or command.callback.__name__ for command in cli.app.registered_commands}  # type: ignore[union-attr]
-    assert commands == {"run", "list", "doctor"}
+    assert commands >= {"run", "list", "doctor"}
     assert not any(catalog.find(name) for name in commands)
 
 
