@@ -1,6 +1,6 @@
 """Compares means over rows and heads: a leak in one of them drowns.
 
-Fails: partial_leaks
+Fails: one_way_leaks
 """
 
 import jax
