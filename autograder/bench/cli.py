@@ -54,7 +54,7 @@ def _run(names: Sequence[str], out: Path | None, quick: bool) -> None:
     os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.92")  # a sweep goes on until memory is full
     from rich.console import Console
 
-    from autograder.bench import machine, measurement, progress, rows, sweeps, tables
+    from autograder.bench import machine, measurement, progress, rows, sharding, sweeps, tables
 
     screen = Console()
     screen.width = max(screen.width, 120)
@@ -69,6 +69,8 @@ def _run(names: Sequence[str], out: Path | None, quick: bool) -> None:
                 step(str(workload))
                 if not measurement.hopeless(workload, found):
                     found.append(measurement.measure(workload, here, effort))
+            if name == What.TWO_GPUS:
+                found = sharding.with_speedup(found)
             tables.show(name, found, here, screen)
             if out is not None:
                 rows.write(out, name, found, here.to_json())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -36,21 +35,31 @@ def draw(name: str, rows: Sequence[Row], machine: Machine, folder: Path) -> None
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
 
 
-def series(row: Row) -> str:
-    """What a line is called."""
+def series(row: Row, by: str | None = None) -> str:
+    """What a line is called; `by` is a column that tells apart what else would be the same."""
     short = {"float32": "f32", "bfloat16": "bf16", "float16": "f16", "float8_e4m3fn": "f8"}
-    return f"{row.variant} {short.get(row.dtype, row.dtype)}{' causal' if row.causal else ''}"
+    more = f" {by}={getattr(row, by)}" if by else ""
+    return f"{row.variant} {short.get(row.dtype, row.dtype)}{' causal' if row.causal else ''}{more}"
 
 
-def lines(x: str, x_label: str, y: Value, y_label: str, log: bool = True, **only: Any) -> Panel:
-    """A line for each function over a column of the rows; only rows whose columns have the values given."""
+def lines(
+    x: str,
+    x_label: str,
+    y: Value,
+    y_label: str,
+    log: bool = True,
+    by: str | None = None,
+    only: Callable[[Row], bool] = bool,
+) -> Panel:
+    """A line for each function over a column of the rows, or of those that are `only`."""
 
     def panel(axes: Axes, rows: Sequence[Row], machine: Machine) -> None:
-        rows = [row for row in rows if all(getattr(row, key) == value for key, value in only.items())]
+        rows = [row for row in rows if only(row)]
         looks = zip(itertools.cycle(COLOURS), itertools.cycle(MARKERS), itertools.cycle(STYLES), strict=False)
-        for label, look in zip(dict.fromkeys(map(series, rows)), looks, strict=False):
+        labels = dict.fromkeys(series(row, by) for row in rows)
+        for label, look in zip(labels, looks, strict=False):
             colour, marker, style = look
-            points = [(getattr(row, x), y(row)) for row in rows if series(row) == label]
+            points = [(getattr(row, x), y(row)) for row in rows if series(row, by) == label]
             points = [(at, value) for at, value in points if value is not None]
             if points:
                 axes.plot(
@@ -74,17 +83,9 @@ def lines(x: str, x_label: str, y: Value, y_label: str, log: bool = True, **only
             axes.set_yscale("log")
         else:
             axes.set_ylim(bottom=0)
-        if only:
-            axes.set_title(", ".join(f"{key} = {value}" for key, value in only.items()), fontsize=8)
-        axes.grid(True, alpha=0.3)
-        axes.legend(fontsize=7)
+        _finish(axes)
 
     return panel
-
-
-def each(column: str, panel: Callable[..., Panel]) -> Callable[[Sequence[Row]], list[Panel]]:
-    """A panel for each value of a column."""
-    return lambda rows: [panel(**{column: value}) for value in sorted({getattr(row, column) for row in rows})]
 
 
 def bars(*columns: tuple[Value, str]) -> Panel:
@@ -112,8 +113,7 @@ def bars(*columns: tuple[Value, str]) -> Panel:
         axes.set_yticks(middle, [series(row) for row in rows], fontsize=7)
         axes.invert_yaxis()
         axes.set_xlabel("milliseconds a call")
-        axes.grid(True, axis="x", alpha=0.3)
-        axes.legend(fontsize=7)
+        _finish(axes)
 
     return panel
 
@@ -130,32 +130,18 @@ def refusals(axes: Axes, rows: Sequence[Row], machine: Machine) -> None:
     axes.set_ylabel(f"TFLOP/s by {clock(machine)}")
     axes.set_xticks(range(0, max(row.H for row in rows) + 1, 32))
     axes.set_ylim(bottom=-5)
+    _finish(axes)
+
+
+def _finish(axes: Axes) -> None:
     axes.grid(True, alpha=0.3)
-    axes.legend(fontsize=7)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=7)
 
 
 def clock(machine: Machine) -> str:
     """The clock that `Row.ms` is by."""
     return "device clock" if machine.gpu else "host's clock, burst of calls"
-
-
-def speedup(axes: Axes, rows: Sequence[Row], machine: Machine) -> None:
-    """One device's time over that of several, by the host's clock: CUPTI does not see devices wait."""
-    alone = {(row.variant, row.T): row.amortised_ms for row in rows if row.devices == 1}
-    names = dict.fromkeys((row.variant, row.T) for row in rows if row.amortised_ms)
-    for (variant, length), colour, marker in zip(names, itertools.cycle(COLOURS), itertools.cycle(MARKERS)):
-        mine = [row for row in rows if (row.variant, row.T) == (variant, length) and row.amortised_ms]
-        base = alone.get((variant, length))
-        if base:
-            ratios = [base / row.amortised_ms for row in mine if row.amortised_ms]
-            devices = [row.devices for row in mine]
-            axes.plot(devices, ratios, marker=marker, color=colour, label=f"{variant}, T={length}")
-    most = max(row.devices for row in rows)
-    axes.plot([1, most], [1, most], ":", color="grey", label="ideal")
-    axes.set_xlabel("devices")
-    axes.set_ylabel("speed-up (host's clock, burst of calls)")
-    axes.grid(True, alpha=0.3)
-    axes.legend(fontsize=7)
 
 
 def _ms(row: Row) -> float | None:
@@ -166,6 +152,16 @@ def _megabytes(row: Row) -> float | None:
     return None if row.temp_bytes is None else max(row.temp_bytes, 1) / 1e6
 
 
+def _module(row: Row) -> bool:
+    return row.variant.startswith("MultiHeadAttention")
+
+
+def _efficiency(row: Row) -> float | None:
+    return None if row.speedup is None else row.speedup / row.devices
+
+
+HIDDEN = "heads N (hidden size 128 N)"
+SPEEDUP = "speed-up over one device\n(host's clock, burst of calls)"
 TIME = "milliseconds a call ({clock})"
 PERCALL = "milliseconds of one call and its wait\n(host's clock: the host's work is in it)"
 MEMORY = "temporary memory, MB"
@@ -186,8 +182,8 @@ FIGURES: dict[str, tuple[str, Sequence[Panel]]] = {
     "batch": (
         "Time and rate against batch size, N=8, H=64",
         [
-            lines("B", "batch size B", _ms, TIME),
-            lines("B", "batch size B", lambda row: row.tflops, SHARE, log=False),
+            lines("B", "batch size B", _ms, TIME, by="T"),
+            lines("B", "batch size B", lambda row: row.tflops, SHARE, log=False, by="T"),
         ],
     ),
     "heads": (
@@ -206,7 +202,14 @@ FIGURES: dict[str, tuple[str, Sequence[Panel]]] = {
             lines("T", "length T", lambda row: row.tflops, SHARE, log=False),
         ],
     ),
-    "fp8": ("FP8 beside bfloat16: time and error", [BOTH, bars((lambda row: row.error, "relative error"))]),
+    "fp8": (
+        "FP8 beside bfloat16, causal, H=128: TransformerEngine's module and JAX's attention call",
+        [
+            lines("N", HIDDEN, _ms, TIME, only=_module),
+            lines("N", HIDDEN, lambda row: row.error, "relative error", log=False, only=_module),
+            lines("T", "length T", _ms, TIME, only=lambda row: not _module(row)),
+        ],
+    ),
     "decode": (
         "Decoding one token (T = 1) against the length of the cache, N=32, K=4, H=128",
         [
@@ -214,5 +217,11 @@ FIGURES: dict[str, tuple[str, Sequence[Panel]]] = {
             lines("S", CACHED, lambda row: row.gbytes_s, "GB/s of keys and values ({clock})", log=False),
         ],
     ),
-    "two-gpus": ("The cuDNN call over several GPUs", [speedup]),
+    "two-gpus": (
+        "Attention over several devices, by batch or by head",
+        [
+            lines("devices", "devices", lambda row: row.speedup, SPEEDUP, log=False, by="T"),
+            lines("devices", "devices", _efficiency, "speed-up / devices", log=False, by="T"),
+        ],
+    ),
 }

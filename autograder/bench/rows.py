@@ -26,6 +26,7 @@ UNITS = {
     "cudnn": "whether the compiled HLO calls cuDNN's fused attention",
     "float8": "whether the compiled HLO holds an f8 type",
     "error": "‖out - reference‖ / ‖reference‖, the reference being the same in bfloat16",
+    "speedup": "amortised_ms of one device / this row's; divided by devices, the efficiency",
     "note": "why there is no measurement, or what else to know",
 }
 
@@ -59,6 +60,7 @@ class Row:
     cudnn: bool | None = None
     float8: bool | None = None
     error: float | None = None
+    speedup: float | None = None
     note: str = ""
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 
@@ -9,6 +10,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from autograder.bench.rows import Row
 from autograder.bench.shapes import Shape
 from autograder.bench.variants import VARIANTS, attention
 from autograder.bench.workload import Built, Workload
@@ -33,6 +35,17 @@ def workloads(variant: str, shape: Shape, dtype: str) -> Sequence[Workload]:
             )
         count *= 2
     return found
+
+
+def with_speedup(rows: Sequence[Row]) -> list[Row]:
+    """The rows, each with its speed-up over the one of the same work on one device."""
+    alone = {(row.variant, row.T): row.amortised_ms for row in rows if row.devices == 1}
+
+    def speedup(row: Row) -> float | None:
+        base = alone.get((row.variant, row.T))
+        return base / row.amortised_ms if base and row.amortised_ms else None
+
+    return [dataclasses.replace(row, speedup=speedup(row)) for row in rows]
 
 
 def _builder(variant: str, axis: str, count: int) -> functools.partial[Built]:

@@ -72,6 +72,11 @@ def _columns(rows: Sequence[Row], machine: Machine) -> list[tuple[str, Cell]]:
         found += [("KV cache", lambda row: size(row.cache_bytes))]
     if any(row.error is not None for row in rows):
         found += [("FP8 in it", lambda row: _yes(row.float8)), ("error", lambda row: _percent(row.error))]
+    if any(row.speedup is not None for row in rows):
+        found += [
+            ("speed-up", lambda row: _number(row.speedup)),
+            ("efficiency", lambda row: _percent(row.speedup and row.speedup / row.devices)),
+        ]
     return found
 
 

@@ -14,7 +14,7 @@ from autograder.arrays import Array
 
 FIRST_LOOK = 12  # the fewest blocks whose median has an interval of this confidence
 CONFIDENCE = 0.998
-RESAMPLES = 4000
+RESAMPLES = 3000
 
 
 class Verdict(StrEnum):
