@@ -113,7 +113,8 @@ def bars(*columns: tuple[Value, str]) -> Panel:
         axes.set_yticks(middle, [series(row) for row in rows], fontsize=7)
         axes.invert_yaxis()
         axes.set_xlabel("milliseconds a call")
-        _finish(axes)
+        axes.grid(True, axis="x", alpha=0.3)
+        axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.4, -0.12), ncols=len(columns))
 
     return panel
 
