@@ -66,7 +66,7 @@ def _heads(scope: Scope) -> Iterator[Workload]:
     [(batch, length, heads, size)] = scope.choose(
         [(4, 2048, 32, 128)], [(4, 2048, 32, 128)], [(1, 128, 8, 32)]
     )
-    for groups in (heads, heads // 4, heads // 8, 1):
+    for groups in sorted({heads, heads // 4, heads // 8, 1}, reverse=True):
         shape = Shape(batch, length, length, heads, groups, size)
         for variant in ("repeat", "XLA", "cuDNN"):
             yield attention("heads", variant, shape, cache_bytes=shape.cache_bytes("bfloat16"))

@@ -17,12 +17,15 @@ Cell = Callable[[Row], str]
 def show(name: str, rows: Sequence[Row], machine: Machine, screen: Console) -> None:
     """A sweep's table: sizes that stay the same in its caption, the others in columns; notes below it."""
     same = [size for size in SIZES if len({getattr(row, size) for row in rows}) == 1]
+    hidden = [
+        size for size, twin in (("S", "T"), ("K", "N")) if size not in same and _equal(rows, size, twin)
+    ]
     fixed = ", ".join(f"{size}={getattr(rows[0], size)}" for size in same if size != "devices")
     table = Table(title=f"{name}: {machine.label}", caption=f"{fixed}. {_about(machine)}")
     table.add_column("function")
     cells: list[Cell] = [_function]
     for size in SIZES:
-        if size not in same:
+        if size not in (*same, *hidden):
             table.add_column(size, justify="right")
             cells.append(_column(size))
     for heading, cell in _columns(rows, machine):
@@ -35,9 +38,13 @@ def show(name: str, rows: Sequence[Row], machine: Machine, screen: Console) -> N
         screen.print(table)
     for row in rows:
         if row.note:
-            sizes = " ".join(f"{size}={getattr(row, size)}" for size in SIZES if size not in same)
+            sizes = " ".join(f"{size}={getattr(row, size)}" for size in SIZES if size not in (*same, *hidden))
             screen.print(f"  {_function(row)} {sizes}: {row.note}", markup=False, highlight=False)
     screen.print()
+
+
+def _equal(rows: Sequence[Row], size: str, twin: str) -> bool:
+    return all(getattr(row, size) == getattr(row, twin) for row in rows)
 
 
 def size(count: int | None) -> str:
