@@ -38,7 +38,7 @@ class Reference:
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
-        self.runner = Runner(self._start)
+        self.runner = Runner(self._start, patience=SECONDS)
         self._loaded: tuple[str, ...] = ()
 
     async def load(self, name: str, traces: Sequence[Trace]) -> None:
@@ -57,7 +57,7 @@ class Reference:
         folder = cache_folder() / "xla"
         folder.mkdir(parents=True, exist_ok=True)
         environment = {**COMPILATION_CACHE, "JAX_COMPILATION_CACHE_DIR": str(folder)}
-        limits = Limits(wall_seconds=SECONDS, cpu_seconds=600)
+        limits = Limits(wall_seconds=SECONDS, cpu_seconds=None)  # it may grade a class
         return await sandbox.start(Role.REFERENCE, limits, environment, folder)
 
     async def artifacts(self, name: str, traces: Sequence[Trace]) -> Mapping[str, bytes]:

@@ -87,17 +87,17 @@ SHAPES = tuple(
 
 
 def plan(rng: np.random.Generator) -> Plan:
-    """One name for all devices, drawn: whoever decides by the name is wrong on some."""
-    name = NAMES[int(rng.integers(len(NAMES)))]
+    """Each device under a drawn name: whoever decides by the name is wrong on some."""
     traces = (run.case.trace() for run in (*ON_CPU, *ON_CUDNN, *FALLBACKS, *ON_TURING))
     questions = (question for shapes in SHAPES for question in shapes.questions(rng))
     return Plan(
-        tuple(replace(trace, step=_named(trace.step, name), reference=trace.step) for trace in traces),
-        tuple(replace(question, step=_named(question.step, name)) for question in questions),
+        tuple(replace(trace, step=_named(trace.step, rng), reference=trace.step) for trace in traces),
+        tuple(replace(question, step=_named(question.step, rng)) for question in questions),
     )
 
 
-def _named(step: Header, name: str) -> Header:
+def _named(step: Header, rng: np.random.Generator) -> Header:
+    name = NAMES[int(rng.integers(len(NAMES)))]
     return {**step, "device": step["device"] and {**step["device"], "device_kind": name}}
 
 

@@ -103,25 +103,24 @@ def _question(ask: Ask, rng: np.random.Generator) -> Question:
     reason = f"delayed scaling is off, code {int(rng.integers(10_000, 99_999))}"
     names = tuple(reason if name == "drawn" else name for name in ask.names)
     about: Header = {**ask.about, "device_kind": NAMES[int(rng.integers(len(NAMES)))]}
-    minor = int(rng.integers(10))
+    shown, minor = ask.key, int(rng.integers(10))
     drawn = {OLD: f"{rng.integers(3, 8)}.{minor}", NEW: f"{rng.integers(13, 50)}.{minor}"}
     if capability := drawn.get(str(ask.about.get("compute_capability"))):
         about["compute_capability"] = capability
         names = (*names, capability)
+        shown = shown.replace(ask.about["compute_capability"], capability)
 
     def judge(answer: Header) -> Problem | None:
-        if problem := explain(answer, ask.key):
+        if problem := explain(answer, shown):
             return problem
         ok, why = answer["ok"], answer["reason"]
         if ok is not ask.ok:
-            return Problem(f"{ask.key}: expected ok={ask.ok}, got ok={ok!r} with reason {why!r}")
+            return Problem(f"{shown}: expected ok={ask.ok}, got ok={ok!r} with reason {why!r}")
         if ok:
-            return None if why is None else Problem(f"{ask.key}: expected reason None, got {why!r}")
+            return None if why is None else Problem(f"{shown}: expected reason None, got {why!r}")
         if type(why) is not str or not any(name in why for name in names):
             wanted = " or ".join(names)
-            return Problem(
-                f"{ask.key}: expected a reason that names the first refusal ({wanted}), got {why!r}"
-            )
+            return Problem(f"{shown}: expected a reason that names the first refusal ({wanted}), got {why!r}")
         return None
 
     step = {
@@ -131,4 +130,4 @@ def _question(ask: Ask, rng: np.random.Generator) -> Question:
         "kwargs": {"op": ask.op} if ask.op else {},
         "te": {**ask.te, "reason": reason} if ask.te == REFUSES else ask.te,
     }
-    return Question(ask.key, ask.key, step, judge)
+    return Question(ask.key, shown, step, judge)

@@ -31,6 +31,7 @@ class Child(Protocol):
     async def send(self, header: Header, blob: bytes = b"") -> None: ...
     async def receive(self, max_header: int, max_blob: int) -> tuple[Header, bytes]: ...
     async def kill(self) -> None: ...
+    def deadline(self, seconds: float) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,9 @@ class Canary:
 class Runner:
     """Loads and runs artifacts in a child that may die.
 
-    `start` starts a child; `together` compiles all artifacts of a load in one program. Raises
-    GraderFault from every method, and nothing else for what a submission does.
+    `start` starts a child; `together` compiles all artifacts of a load in one program. `patience`: how many
+    seconds each request may take; without it a child keeps the one deadline of its life, as whatever runs a
+    submission should. Raises GraderFault from every method, and nothing else for what a submission does.
     """
 
     def __init__(
@@ -81,10 +83,12 @@ class Runner:
         *,
         together: bool = True,
         canary: Canary | None = None,
+        patience: float | None = None,
     ) -> None:
         self._start = start
         self._together = together
         self._canary = canary
+        self._patience = patience
         self._child: Child | None = None
         self._opening = asyncio.Lock()
         self._jobs: tuple[Job, ...] = ()
@@ -239,6 +243,8 @@ class Runner:
     async def _ask(self, header: Header, blob: bytes, most: int) -> tuple[Header, bytes]:
         await self.open()
         assert self._child is not None
+        if self._patience is not None:
+            self._child.deadline(self._patience)
         try:
             await self._child.send(header, blob)
             return await self._child.receive(MAX_HEADER, most)

@@ -8,7 +8,7 @@ device is in use; so `from jax import devices` at its top stays right too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -17,9 +17,9 @@ import jax._src.cudnn.fused_attention_stablehlo as binding
 
 @dataclass(frozen=True)
 class Gpu:
-    """What JAX says of one NVIDIA GPU."""
+    """What JAX says of one NVIDIA GPU. By another name it is the same: no trace may depend on that."""
 
-    device_kind: str
+    device_kind: str = field(compare=False)
     compute_capability: str
     cudnn: int
     platform: str = "gpu"

@@ -73,3 +73,6 @@ class Double:
 
     async def kill(self) -> None:
         self._log.append("kill")
+
+    def deadline(self, seconds: float) -> None:
+        self._log.append(f"{seconds:g} s")

@@ -114,6 +114,20 @@ def test_only_some_are_run() -> None:
     assert [answer[0][0] for answer in answers] == [5.0, 6.0]
 
 
+def test_patience_counts_for_each_request() -> None:
+    log: list[str] = []
+
+    async def start() -> Child:
+        return Double(log)
+
+    async def work(runner: Runner) -> list[list[Array] | RunFailed]:
+        await runner.load([job(b"a")])
+        return await runner.run(inputs(5))
+
+    with_runner(work, Runner(start, patience=7))
+    assert log.count("7 s") == 2
+
+
 def test_wrong_inputs_are_the_judges_mistake() -> None:
     async def start() -> Child:
         return Double([])
