@@ -214,9 +214,10 @@ class _Grading:
     ) -> None:
         """Compile the artifacts, draw inputs that the reference can be held to, run both, compare."""
         self._say("running")
-        jobs = [job(trace, found.artifacts[trace.key]) for trace in traced]
+        jobs = [job(trace, found.artifacts[trace.key], facts_only=not trace.rounds) for trace in traced]
+        run = [trace for trace in traced if trace.rounds]
         answers, rounds = await asyncio.gather(
-            runner.load(jobs), draw(self._reference, self.exercise.name, traced, self.seeds)
+            runner.load(jobs), draw(self._reference, self.exercise.name, run, self.seeds)
         )
         loaded: list[Trace] = []
         for trace, answer in zip(traced, answers, strict=True):
@@ -225,7 +226,7 @@ class _Grading:
             else:
                 evidence.facts[trace.key] = Facts(answer.custom_calls, answer.largest)
                 loaded.append(trace)
-        alive = list(range(len(loaded)))
+        alive = [index for index, trace in enumerate(loaded) if trace.rounds]
         for round_ in rounds:
             trials = [round_[loaded[index].key] for index in alive]
             outs = await runner.run([trial.inputs for trial in trials], alive)

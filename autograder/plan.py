@@ -33,7 +33,8 @@ class Trace:
     `about` names the call in messages. `step` goes to the tracer, and, unless `reference` says another,
     so it does for the reference. `draw(rng, round)` makes the inputs; `usable` tells from the
     reference's outputs whether they can be judged on; `judge(round, inputs, outputs, reference outputs)`
-    decides. `cudnn` is None where the artifact may hold no cuDNN call, else whether that call is causal.
+    decides. Without rounds it is looked at, and not run. `cudnn` is None where the artifact may hold no
+    cuDNN call, else whether that call is causal.
     """
 
     key: str

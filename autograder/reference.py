@@ -77,11 +77,9 @@ class Reference:
         return found.artifacts
 
 
-def job(trace: Trace, artifact: bytes) -> Job:
+def job(trace: Trace, artifact: bytes, *, facts_only: bool = False) -> Job:
     """What the runner is to make sure of."""
-    return Job(
-        artifact, trace.ins, trace.outs, trace.cudnn, float32_only=trace.float32_only, float8=trace.float8
-    )
+    return Job(artifact, trace.ins, trace.outs, trace.cudnn, trace.float32_only, trace.float8, facts_only)
 
 
 def cache_folder() -> Path:

@@ -103,11 +103,53 @@ def _product(s: Sizes) -> str:
 
 
 def _te_gemm(s: Sizes) -> str:
+    """The operands of FP8 stand among others: each has its scale, in float32."""
+    scale = "%2 = stablehlo.constant dense<1.000000e+00> : tensor<1xf32>"
+    layouts = "dense<[1, 0]> : tensor<2xindex>, dense<0> : tensor<1xindex>"
     call = (
-        f"%2 = stablehlo.custom_call @te_gemm_v2_ffi(%0, %1) {_attributes('')} : "
-        f"({s.left(s.f8)}, {s.right(s.f8)}) -> {s.out('bf16')}"
+        "%3 = stablehlo.custom_call @te_gemm_v2_ffi(%0, %2, %1, %2) "
+        '{backend_config = "", mhlo.backend_config = {}, '
+        f"operand_layouts = [{layouts}, {layouts}], result_layouts = [dense<[1, 0]> : tensor<2xindex>]}} : "
+        f"({s.left(s.f8)}, tensor<1xf32>, {s.right(s.f8)}, tensor<1xf32>) -> {s.out('bf16')}"
     )
-    return _module(s, [*_cast(s), call], f"%2 : {s.out('bf16')}")
+    return _module(s, [*_cast(s), scale, call], f"%3 : {s.out('bf16')}")
+
+
+def _second_operand(s: Sizes) -> str:
+    """Weights in FP8, activations in bfloat16."""
+    dot = (
+        "%2 = stablehlo.dot_general %arg0, %1, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT] "
+        f": ({s.left('bf16')}, {s.right(s.f8)}) -> {s.out('f32')}"
+    )
+    return _module(s, [*_cast(s), dot], f"%2 : {s.out('f32')}")
+
+
+def _after_another(s: Sizes) -> str:
+    """A bfloat16 product comes first."""
+    lines = [
+        *_cast(s),
+        f"%2 = {_dot(s, '%arg0', '%arg1', 'bf16', 'f32')}",
+        f"%3 = {_dot(s, '%0', '%1', s.f8, 'f32')}",
+        f"%4 = stablehlo.add %2, %3 : {s.out('f32')}",
+    ]
+    return _module(s, lines, f"%4 : {s.out('f32')}")
+
+
+def _convolution(s: Sizes) -> str:
+    """The same product as a convolution of width 1."""
+    image, kernel = f"tensor<{s.m}x1x{s.k}x{s.f8}>", f"tensor<1x{s.k}x{s.n}x{s.f8}>"
+    lines = [
+        *_cast(s),
+        f"%2 = stablehlo.reshape %0 : ({s.left(s.f8)}) -> {image}",
+        f"%3 = stablehlo.reshape %1 : ({s.right(s.f8)}) -> {kernel}",
+        "%4 = stablehlo.convolution(%2, %3) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], "
+        "window = {stride = [1], pad = [[0, 0]], lhs_dilate = [1], rhs_dilate = [1], reverse = [false]} "
+        "{batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = "
+        "[#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]} : "
+        f"({image}, {kernel}) -> tensor<{s.m}x1x{s.n}xf32>",
+        f"%5 = stablehlo.reshape %4 : (tensor<{s.m}x1x{s.n}xf32>) -> {s.out('f32')}",
+    ]
+    return _module(s, lines, f"%5 : {s.out('f32')}")
 
 
 def _plain_te_gemm(s: Sizes) -> str:
@@ -169,7 +211,7 @@ def _named(s: Sizes) -> str:
         f"{_attributes(f'kernel = {chr(34)}({s.f8}, {s.f8}) -> bf16{chr(34)}')} : "
         f"({s.left('bf16')}, {s.right('bf16')}) -> {s.out('bf16')}"
     )
-    note = f"  // dot_general on tensor<{s.m}x{s.k}x{s.f8}>"
+    note = f"  // was: {_dot(s, '%0', '%1', s.f8, 'f32')}"
     return _module(s, [call], f"%0 : {s.out('bf16')}", name=f"jit_{s.f8.lower()}_matmul", note=note)
 
 
@@ -202,6 +244,9 @@ KINDS: tuple[tuple[str, bool, Callable[[Sizes], str]], ...] = (
     ("a matrix product of f8 operands", True, _product),
     ("TransformerEngine's GEMM on f8 operands", True, _te_gemm),
     ("a matrix product of f8 operands in a nested function", True, _nested),
+    ("a matrix product whose second operand is f8", True, _second_operand),
+    ("a matrix product of f8 operands after one in bfloat16", True, _after_another),
+    ("a convolution of f8 operands", True, _convolution),
     ("a bfloat16 matrix product", False, _plain),
     ("TransformerEngine's GEMM on bfloat16 operands", False, _plain_te_gemm),
     ("a bfloat16 matrix product in a nested function", False, _plain_nested),

@@ -30,11 +30,12 @@ class Twins:
     sound: Function
 
 
-def twins(rng: np.random.Generator, name: str, *, t: int, s: int, dtype: str = "float32") -> Twins:
-    """The pair of this name (a key of LEAKS), with T = t and S = s, two batch rows and two heads."""
+def twins(
+    rng: np.random.Generator, name: str, sound: Weights, *, t: int, s: int, dtype: str = "float32"
+) -> Twins:
+    """The leak of this name (a key of LEAKS) and a sound twin, T = t and S = s, two batch rows and heads."""
     query, key = Spec((2, t, 2, 8), dtype), Spec((2, s, 2, 8), dtype)
     leak = LEAKS[name](rng, t, s)
-    sound = SOUND[int(rng.integers(len(SOUND)))]
     functions = (_function(weigh, _Bias.drawn(rng, t, s), dtype) for weigh in (leak, sound))
     return Twins(name, (query, key, key), *functions)
 
@@ -82,8 +83,8 @@ def _added(scores: Array, mask: Array) -> Array:
 
 
 def _renormalised(scores: Array, mask: Array) -> Array:
-    # In float64 the sum loses nothing to the masked weights, which a softmax over all keys includes.
-    weights = np.where(mask, np.exp(scores), 0.0)
+    # In float32 the softmax over all keys rounds, and future keys have a part in how: less than 1e-6.
+    weights = np.where(mask, oracle.softmax(scores).astype(np.float32), 0.0)
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 

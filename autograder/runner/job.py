@@ -13,7 +13,8 @@ class Job:
     """An artifact, the types of its arguments and results, and the rules it is under.
 
     `cudnn` is None where no cuDNN call is allowed, else whether the call has the causal mask;
-    `float32_only` allows no type of lower precision anywhere; `float8` allows float8.
+    `float32_only` allows no type of lower precision anywhere; `float8` allows float8. With `facts_only` it is
+    checked and not compiled: it cannot be run.
     """
 
     artifact: bytes
@@ -22,6 +23,7 @@ class Job:
     cudnn: bool | None = None
     float32_only: bool = False
     float8: bool = False
+    facts_only: bool = False
 
     def to_json(self) -> Header:
         """All but the artifact's bytes, of which it says the number."""
@@ -32,6 +34,7 @@ class Job:
             "cudnn": None if self.cudnn is None else {"is_causal": self.cudnn},
             "float32_only": self.float32_only,
             "float8": self.float8,
+            "facts_only": self.facts_only,
         }
 
     @classmethod
@@ -43,4 +46,5 @@ class Job:
             None if header["cudnn"] is None else bool(header["cudnn"]["is_causal"]),
             bool(header["float32_only"]),
             bool(header["float8"]),
+            bool(header["facts_only"]),
         )

@@ -12,12 +12,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import export
+from jax._src.lax import linalg
 
 from autograder.arrays import DTYPES, Array, Spec
 from autograder.runner import allowed
 from autograder.runner.job import Job
 from autograder.runner.refusal import Refusal, large, shown
 from autograder.runner.validate import Valid
+
+# Calling an export loads SciPy's LAPACK, a quarter of a second, and no artifact that passes can use it.
+linalg.initialize_lapack = lambda: None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -53,8 +53,8 @@ class Service:
             except Exception as error:
                 answers.append(Refusal("invalid", f"this artifact cannot be checked: {shown(repr(error))}."))
         entries = [answer for answer in answers if isinstance(answer, Entry)]
-        compiled = _compile(entries, together)
-        self._entries = [entry for entry in entries if isinstance(compiled[id(entry)], Program)]
+        compiled = _compile([entry for entry in entries if not entry.job.facts_only], together)
+        self._entries = [entry for entry in entries if not isinstance(compiled.get(id(entry)), Refusal)]
         self._programs = list({id(p): p for p in compiled.values() if isinstance(p, Program)}.values())
         return [_described(answer, compiled) for answer in answers]
 
@@ -142,17 +142,17 @@ def _zeros(specs: Sequence[Spec]) -> list[Array]:
 
 
 def _described(answer: Entry | Refusal, compiled: dict[int, Program | Refusal]) -> Header:
-    outcome = answer if isinstance(answer, Refusal) else compiled[id(answer)]
-    if isinstance(outcome, Refusal) or isinstance(answer, Refusal):
-        refusal = outcome if isinstance(outcome, Refusal) else answer
+    outcome = answer if isinstance(answer, Refusal) else compiled.get(id(answer))
+    if isinstance(answer, Refusal) or isinstance(outcome, Refusal):
+        refusal = answer if isinstance(answer, Refusal) else outcome
         assert isinstance(refusal, Refusal)
         return {"ok": False, "code": refusal.code, "message": refusal.message}
     return {
         "ok": True,
         "custom_calls": list(answer.valid.custom_calls),
         "largest": answer.valid.largest,
-        "temp_bytes": outcome.temp_bytes,
-        "compiled_calls": list(outcome.custom_calls) if allowed.ON_GPU else [],
+        "temp_bytes": outcome.temp_bytes if outcome else 0,
+        "compiled_calls": list(outcome.custom_calls) if outcome and allowed.ON_GPU else [],
     }
 
 

@@ -15,6 +15,11 @@ from autograder.results import CheckResult, ExerciseResult, Outcome
 Grade = Callable[[str, Path], ExerciseResult]
 
 
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """Functions by name: by their address, two processes would not agree on which tests there are."""
+    return getattr(val, "__name__", None) if callable(val) else None
+
+
 @pytest.fixture(scope="session")
 def grade() -> Iterator[Grade]:
     """Grade one exercise's module in a folder."""

@@ -198,7 +198,7 @@ def test_every_mistake_says_what_to_do() -> None:
     assert all(m.sentence.endswith(".") and len(m.next_step) > 20 for m in MISTAKES)
 
 
-@pytest.mark.parametrize(("name", "wrong", "causal"), CASES, ids=str)
+@pytest.mark.parametrize(("name", "wrong", "causal"), CASES)
 @pytest.mark.parametrize("dtype", LIMIT)
 def test_a_mistake_gets_its_name(name: str, wrong: Wrong, causal: bool, dtype: str) -> None:
     for seed in range(3):
@@ -224,7 +224,7 @@ def test_a_mask_that_hides_the_diagonal_may_give_nan_in_the_first_row() -> None:
     assert name_of(explain(out, query, key, value, is_causal=True, limit=5e-6)) == "mask hides the diagonal"
 
 
-@pytest.mark.parametrize(("name", "wrong"), HALF.items(), ids=str)
+@pytest.mark.parametrize(("name", "wrong"), HALF.items())
 def test_half_precision_is_named_in_half_precision(name: str, wrong: Wrong) -> None:
     """By its numbers where only the scores are rounded, by the size of the error where more is."""
     names = []
@@ -309,7 +309,7 @@ WHERE: list[tuple[tuple[object, ...], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("where", "name", "sentence"), WHERE, ids=str)
+@pytest.mark.parametrize(("where", "name", "sentence"), WHERE)
 def test_an_error_in_one_place_is_located(where: tuple[object, ...], name: str, sentence: str) -> None:
     query, key, value = drawn(0)
     out = right(query, key, value, False)

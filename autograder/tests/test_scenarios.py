@@ -39,7 +39,7 @@ def pairs(member: tuple[str, int, int, str]) -> list[tuple[Twins, tuple[Array, A
     made = []
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
-        pair = twins(rng, name, t=t, s=s, dtype=dtype)
+        pair = twins(rng, name, SOUND[seed % len(SOUND)], t=t, s=s, dtype=dtype)
         made.append((pair, inputs.draw(rng, *pair.specs, "normal")))
     return made
 

@@ -22,7 +22,7 @@ class BlackBox:
         self._ask, self._step, self._specs = ask, step, tuple(specs)
 
     def __call__(self, query: Any, key: Any, value: Any) -> jax.Array:
-        arrays = [jnp.asarray(array) for array in (query, key, value)]
+        arrays = [x if isinstance(x, jax.Array) else np.asarray(x) for x in (query, key, value)]
         for name, array, spec in zip(("query", "key", "value"), arrays, self._specs, strict=True):
             if array.shape != spec.shape or array.dtype != DTYPES[spec.dtype]:
                 raise ValueError(f"{name}: expected {spec}, got {array.dtype}{list(array.shape)}")

@@ -31,6 +31,15 @@ def plain(value: Any) -> Any:
     raise WrongValue(f"the answer is a {type(value).__name__}; a plain Python value was expected")
 
 
+def field(answer: Any, name: str) -> Any:
+    """An attribute of a returned object; WrongValue where it has none."""
+    try:
+        return getattr(answer, name)
+    except AttributeError:
+        kind = "None" if answer is None else f"a {type(answer).__name__}"
+        raise WrongValue(f"it returned {kind}, which has no attribute {name!r}") from None
+
+
 def _number(value: Any) -> Any:
     if type(value) is float and value - value != 0.0:
         raise WrongValue(f"the answer is {value}, which is not a finite number")

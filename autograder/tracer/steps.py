@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import jax
@@ -12,10 +14,10 @@ import numpy as np
 from jax import export
 
 from autograder.arrays import DTYPES, Array, Spec
-from autograder.tracer import doubles, fp8
+from autograder.tracer import doubles
 from autograder.tracer.blackbox import BlackBox
 from autograder.tracer.faults import WrongValue
-from autograder.tracer.plain import plain
+from autograder.tracer.plain import field, plain
 from autograder.wire import Header
 
 Answer = tuple[Header, bytes]
@@ -60,15 +62,26 @@ def ask_with_black_box(
 
 def support(module: types.ModuleType, step: Step, arrays: list[Array]) -> Answer:
     """Ask the FP8 gate about a device, with or without an operation."""
-    answer = function(module, "fp8_support")(fp8.device(step["about"]), **step["kwargs"])
-    return {"ok": plain(fp8.field(answer, "ok")), "reason": plain(fp8.field(answer, "reason"))}, b""
+    answer = function(module, "fp8_support")(types.SimpleNamespace(**step["about"]), **step["kwargs"])
+    return {"ok": plain(field(answer, "ok")), "reason": plain(field(answer, "reason"))}, b""
 
 
 def run_with_fp8(module: types.ModuleType, step: Step, arrays: list[Array]) -> Answer:
     """Export `run_with_fp8` over one of our Flax modules, from its key and inputs to output and variables."""
     paths: Header = {}
-    program = fp8.program(module, function(module, "run_with_fp8"), step, paths)
+    program = _modules().program(module, function(module, "run_with_fp8"), step, paths)
     return _export(program, [Spec.from_json(spec) for spec in step["args"]], paths)
+
+
+@cache
+def _modules() -> types.ModuleType:
+    return import_module("autograder.tracer.fp8")
+
+
+def prepare(steps: Sequence[Step]) -> None:
+    """Import what these steps need: once a learner's module is loaded, nothing of ours can be imported."""
+    if any(step["kind"] == "run_with_fp8" for step in steps):
+        _modules()
 
 
 KINDS: dict[str, Callable[[types.ModuleType, Step, list[Array]], Answer]] = {
@@ -97,8 +110,8 @@ def _program(learner: Callable[..., Any], step: Step, labels: Header) -> Program
         result = learner(*arrays, **step.get("kwargs", {}))
         if "output" in step:
             for name in step["labels"]:
-                labels[name] = plain(fp8.field(result, name))
-            result = fp8.field(result, step["output"])
+                labels[name] = plain(field(result, name))
+            result = field(result, step["output"])
         return _array(result)
 
     return program
