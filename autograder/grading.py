@@ -39,6 +39,8 @@ JUDGES = {
 GPU_JUDGES = {"naive_attention": "naive", "cudnn_attention": "cudnn_gpu", "grouped_query": "grouped"}
 TRACER = Limits()
 RUNNER = Limits(wall_seconds=40.0)
+RUNNING = 60.0
+"""Seconds after which no further round of inputs is tried; some few are enough."""
 AT_ONCE = 3
 FAULT = "the grader failed"
 MAX_DETAIL = 2000
@@ -227,7 +229,13 @@ class _Grading:
                 evidence.facts[trace.key] = Facts(answer.custom_calls, answer.largest)
                 loaded.append(trace)
         alive = [index for index, trace in enumerate(loaded) if trace.rounds]
+        until = time.monotonic() + RUNNING
         for round_ in rounds:
+            if time.monotonic() > until:
+                late = f"its programs ran for more than {RUNNING:g} seconds together: not run to the end"
+                for trace in (loaded[index] for index in alive):
+                    evidence.problems[trace.key, ""] = Problem(f"{trace.about}: {late}")
+                break
             trials = [round_[loaded[index].key] for index in alive]
             outs = await runner.run([trial.inputs for trial in trials], alive)
             for index, trial, out in zip(tuple(alive), trials, outs, strict=True):

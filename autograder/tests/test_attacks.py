@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder import catalog, reference, source, workspace
+from autograder import catalog, grading, reference, source, workspace
 from autograder.grading import Grader, Settings
 from autograder.results import ExerciseResult, Outcome
 from autograder.sandbox import Limits, kind
@@ -128,11 +128,6 @@ def naive_attention(query, key, value):
         SHAPES,
     ),
     "nothing_at_all": Attack("naive_attention", "def naive_attention(query, key, value):\n    pass\n"),
-    "nothing_at_all_in_groups": Attack(
-        "grouped_query",
-        "def grouped_query_attention(query, key, value):\n    pass\n",
-        frozenset({"no_library", "errors"}),
-    ),
     # Frames that nobody asked for.
     "answers_before_it_is_asked": Attack(
         "naive_attention",
@@ -556,3 +551,20 @@ def test_the_reference_does_not_age(monkeypatch: pytest.MonkeyPatch) -> None:
             return [first.result, (await grader.grade(exercise, folder)).result]
 
     assert [failed(result) for result in asyncio.run(twice())] == [{}, {}]
+
+
+def test_slow_programs_have_one_time_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each round of inputs is fast enough, and there are many."""
+    monkeypatch.setattr(grading, "RUNNING", 1.0)
+    code = """
+def naive_attention(query, key, value):
+    slow = jax.lax.fori_loop(0, 20_000_000, lambda i, x: x * 0.5 + 1.0, jnp.float32(0))
+    return (attend(query, key, value) + 0 * slow).astype(query.dtype)
+"""
+
+    async def once() -> ExerciseResult:
+        async with Grader() as grader:
+            folder = Attack("naive_attention", code).write(tmp_path)
+            return (await grader.grade(catalog.EXERCISES[0], folder)).result
+
+    assert "ran for more than 1 seconds together" in failed(asyncio.run(once()))["float32"].detail
