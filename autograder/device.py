@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder import sandbox
@@ -16,7 +16,9 @@ from autograder.runner.client import GraderFault, Runner
 from autograder.sandbox import Limits, Role
 from autograder.wire import Header
 
-ENVIRONMENT = {"JAX_PLATFORMS": "cuda"}
+ENVIRONMENT = {"JAX_PLATFORMS": "cuda", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+KEPT = ("LD_LIBRARY_PATH", "CUDNN_HOME")
+"""Where a user may have named libraries."""
 # CUDA reserves far more addresses than it uses, and starts threads of its own.
 LIMITS = Limits(
     wall_seconds=600.0,
@@ -27,6 +29,16 @@ LIMITS = Limits(
     open_files=4096,
     cores=None,
 )
+BESIDE = replace(
+    LIMITS,
+    wall_seconds=120.0,
+    cpu_seconds=120,
+    resident_bytes=8 * 2**30,
+    processes=512,
+    open_files=1024,
+    cores=4,
+)
+"""For learner code beside a GPU."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +63,29 @@ class Gpu:
 
 
 async def start_runner() -> sandbox.Child:
-    """A runner on the GPU; libraries that a user named on LD_LIBRARY_PATH stay named."""
-    path = os.environ.get("LD_LIBRARY_PATH")
-    return await sandbox.start(
-        Role.RUNNER, LIMITS, {**ENVIRONMENT, **({"LD_LIBRARY_PATH": path} if path else {})}
-    )
+    """A runner on the GPU."""
+    return await _start(Role.RUNNER, LIMITS)
+
+
+async def start_tracer() -> sandbox.Child:
+    """A tracer that sees the GPU, as TransformerEngine asks it while it traces."""
+    return await _start(Role.TRACER, BESIDE)
+
+
+async def _start(role: Role, limits: Limits) -> sandbox.Child:
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    return await sandbox.start(role, limits, {**ENVIRONMENT, **kept}, devices=True)
+
+
+async def engine() -> str:
+    """Why TransformerEngine computes no FP8 on this GPU; "" where it does."""
+    runner = Runner(start_runner)
+    try:
+        return await runner.engine()
+    except GraderFault as fault:
+        return str(fault)
+    finally:
+        await runner.close()
 
 
 async def find() -> Gpu | None:

@@ -6,14 +6,14 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from autograder import author, device, provenance, sandbox, workspace
-from autograder.catalog import LEAST, Check, Exercise
+from autograder import author, beside, device, provenance, sandbox, workspace
+from autograder.catalog import GPU_FP8, LEAST, Check, Exercise
 from autograder.device import Gpu
 from autograder.gate import Gate
 from autograder.hearing import hear
@@ -36,7 +36,12 @@ JUDGES = {
     "grouped_query": "grouped",
     "fp8_autocast": "fp8",
 }
-GPU_JUDGES = {"naive_attention": "naive", "cudnn_attention": "cudnn_gpu", "grouped_query": "grouped"}
+GPU_JUDGES = {
+    "naive_attention": "naive",
+    "cudnn_attention": "cudnn_gpu",
+    "grouped_query": "grouped",
+    "fp8_autocast": "fp8_gpu",
+}
 TRACER = Limits()
 RUNNER = Limits(wall_seconds=40.0)
 RUNNING = 60.0
@@ -173,7 +178,8 @@ class _Grading:
         on_gpu = GPU_JUDGES.get(self.exercise.name) if self._gpu else None
         gpu_judge = import_module(f"autograder.exercises.{on_gpu}") if on_gpu else None
         gpu_plan: GpuPlan = gpu_judge.gpu_plan(self._gpu) if gpu_judge else GpuPlan()
-        everything = Plan((*plan.traces, *gpu_plan.traces), plan.questions)
+        gpu_plan = replace(gpu_plan, traces=only(Plan(gpu_plan.traces), functions).traces)
+        everything = Plan((*plan.traces, *(() if gpu_plan.engine else gpu_plan.traces)), plan.questions)
         evidence = Evidence(source, everything)
         runner = Runner(lambda: sandbox.start(Role.RUNNER, self._settings.runner))
         try:
@@ -191,25 +197,36 @@ class _Grading:
         finally:
             await runner.close()
         verdicts: Verdicts = judge.judge(evidence)
-        if gpu_judge is None:
+        if gpu_judge is None or not gpu_plan.traces:
             return verdicts
-        return {**verdicts, **await self._on_gpu(gpu_judge, gpu_plan, found, evidence)}
+        return {**verdicts, **await self._on_gpu(gpu_judge, gpu_plan, found, evidence, functions)}
 
     async def _on_gpu(
-        self, judge: ModuleType, plan: GpuPlan, found: Interrogation, evidence: Evidence
+        self,
+        judge: ModuleType,
+        plan: GpuPlan,
+        found: Interrogation,
+        evidence: Evidence,
+        functions: set[str],
     ) -> Verdicts:
         """The verdicts that take a GPU; a fault of ours there costs these checks alone."""
-        self._say("measuring")
         try:
+            if plan.engine:
+                found, evidence = await beside.ask(
+                    plan, evidence.source, functions, self._reference, self._gate
+                )
+            self._say("measuring")
             async with self._gate.timing():
                 await measure(
                     self.exercise.name, plan, found.artifacts, evidence, self._reference, self.seeds.inputs()
                 )
             verdicts: Verdicts = judge.judge_gpu(evidence, self._gpu)
             return verdicts
+        except beside.NoEngine as missing:
+            why = Problem(f"{GPU_FP8}; {missing}", outcome=Outcome.NOT_GRADED)
         except Exception as error:
-            fault = Problem(f"{FAULT}: {type(error).__name__}: {error}", outcome=Outcome.GRADER_ERROR)
-            return {check.id: fault for check in self.exercise.checks if check.needs}
+            why = Problem(f"{FAULT}: {type(error).__name__}: {error}", outcome=Outcome.GRADER_ERROR)
+        return {check.id: why for check in self.exercise.checks if check.needs}
 
     async def _measure(
         self, runner: Runner, traced: Sequence[Trace], found: Interrogation, evidence: Evidence

@@ -25,7 +25,11 @@ KEYS: dict[str, frozenset[str]] = {
     "call": frozenset({"value"}),
     "black_box": frozenset({"value"}),
     "support": frozenset({"ok", "reason"}),
+    "engine_support": frozenset({"ok", "reason"}),
+    "engine_run": frozenset({"labels", "outs"}),
+    "engine_text": frozenset(),
 }
+WITH_ARTIFACT = frozenset({"trace", "run_with_fp8", "engine_run", "engine_text"})
 ERROR_KEYS = frozenset({"types", "message", "line", "where"})
 
 
@@ -119,7 +123,7 @@ def _check(header: Header, kind: str, artifact_bytes: int) -> None:
         if type(error) is dict and set(error) == ERROR_KEYS and _well_typed(error) and not artifact_bytes:
             return
     elif set(header) == KEYS[kind]:
-        wants_artifact = kind in ("trace", "run_with_fp8")
+        wants_artifact = kind in WITH_ARTIFACT
         if type(header.get("labels", {})) is not dict or type(header.get("outs", [])) is not list:
             raise WireError("labels and outs of another type")
         if artifact_bytes > MAX_ARTIFACT:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,8 +30,9 @@ async def measure(
     if not traces:
         return
     theirs = await reference.artifacts(exercise, traces)
-    jobs = {("", trace.key): job(trace, artifacts[trace.key]) for trace in traces}
-    jobs |= {(exercise, trace.key): job(trace, theirs[trace.key]) for trace in traces}
+    like = await _like(exercise, traces, theirs, reference)
+    jobs = {("", trace.key): job(trace, artifacts[trace.key], like=like[trace.key]) for trace in traces}
+    jobs |= {(exercise, trace.key): job(trace, theirs[trace.key], like=like[trace.key]) for trace in traces}
     for race in plan.races:
         if (race.module, race.reference.key) not in jobs:
             made = await reference.artifacts(race.module, (race.reference,))
@@ -48,6 +50,15 @@ async def measure(
                     evidence.races[race.learner, race.reference.key] = found
         finally:
             await bench.runner.close()
+
+
+async def _like(
+    exercise: str, traces: Sequence[Trace], theirs: Mapping[str, bytes], reference: Reference
+) -> dict[str, tuple[bytes, ...]]:
+    """By key, for what TransformerEngine makes: what the reference makes of it, with FP8 and without."""
+    own = [replace(trace, reference=None) for trace in traces if trace.engine]
+    with_fp8 = await reference.artifacts(exercise, own) if own else {}
+    return {trace.key: (with_fp8[trace.key], theirs[trace.key]) if trace.engine else () for trace in traces}
 
 
 class _Bench:
@@ -72,7 +83,11 @@ class _Bench:
                 continue
             if isinstance(answer, Loaded):
                 evidence.facts[key] = Facts(
-                    answer.custom_calls, answer.largest, answer.compiled_calls, answer.temp_bytes
+                    answer.custom_calls,
+                    answer.largest,
+                    answer.compiled_calls,
+                    answer.temp_bytes,
+                    answer.float8_calls,
                 )
             else:
                 evidence.problems[key, ""] = Problem(f"{key}: {answer.message}")

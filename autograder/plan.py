@@ -34,7 +34,8 @@ class Trace:
     so it does for the reference. `draw(rng, round)` makes the inputs; `usable` tells from the
     reference's outputs whether they can be judged on; `judge(round, inputs, outputs, reference outputs)`
     decides. Without rounds it is looked at, and not run. `cudnn` is None where the artifact may hold no
-    cuDNN call, else whether that call is causal.
+    cuDNN call, else whether that call is causal;
+    `engine` is true where the real TransformerEngine makes it, beside a GPU.
     """
 
     key: str
@@ -49,6 +50,7 @@ class Trace:
     reference: Header | None = None
     cudnn: bool | None = None
     float8: bool = False
+    engine: bool = False
 
     @property
     def function(self) -> str:
@@ -103,20 +105,34 @@ class Race:
 
 @dataclass(frozen=True)
 class GpuPlan:
-    """What an exercise asks of a GPU: traces made for it, and races between some of them and references."""
+    """What an exercise asks of a GPU: traces made for it, and races between some of them and references.
+
+    `texts` are programs whose text the reference gives; `ask` makes questions of them, by key.
+    """
 
     traces: tuple[Trace, ...] = ()
     races: tuple[Race, ...] = ()
+    texts: tuple[Trace, ...] = ()
+    ask: Callable[[Mapping[str, bytes]], tuple[Question, ...]] = lambda texts: ()
+
+    @property
+    def engine(self) -> bool:
+        """Whether the learner's code has to run beside the GPU."""
+        return any(trace.engine for trace in self.traces)
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the runner found in a valid artifact; on a GPU also in the program that XLA made of it."""
+    """What the runner found in a valid artifact; on a GPU also in the program that XLA made of it.
+
+    `float8_calls` are those of the `compiled_calls` that take an f8 operand.
+    """
 
     custom_calls: tuple[str, ...]
     largest: int
     compiled_calls: tuple[str, ...] = ()
     temp_bytes: int = 0
+    float8_calls: tuple[str, ...] = ()
 
 
 @dataclass

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import platformdirs
 
-from autograder import sandbox, wire, workspace
+from autograder import device, sandbox, wire, workspace
 from autograder.interrogation import interrogate
 from autograder.plan import Trace
 from autograder.runner.client import GraderFault, Job, Loaded, Runner
@@ -68,7 +68,8 @@ class Reference:
         with suppress(OSError, ValueError, EOFError), file.open("rb") as stored:
             header, blob = wire.read(stored, 2**20, 2**26)
             return _cut(blob, header)
-        child = await sandbox.start(Role.TRACER, Limits())
+        engine = any(trace.engine for trace in traces)
+        child = await (device.start_tracer() if engine else sandbox.start(Role.TRACER, Limits()))
         found = await interrogate(child, source, traces)
         if missing := next((trace for trace in traces if not found.artifacts.get(trace.key)), None):
             why = found.ended or found.answers.get(missing.key)
@@ -77,9 +78,11 @@ class Reference:
         return found.artifacts
 
 
-def job(trace: Trace, artifact: bytes, *, facts_only: bool = False) -> Job:
+def job(trace: Trace, artifact: bytes, *, facts_only: bool = False, like: tuple[bytes, ...] = ()) -> Job:
     """What the runner is to make sure of."""
-    return Job(artifact, trace.ins, trace.outs, trace.cudnn, trace.float32_only, trace.float8, facts_only)
+    return Job(
+        artifact, trace.ins, trace.outs, trace.cudnn, trace.float32_only, trace.float8, facts_only, like
+    )
 
 
 def cache_folder() -> Path:
@@ -94,10 +97,18 @@ def _fingerprint(source: Source, traces: Sequence[Trace]) -> str:
         _tracer_code(),
         version("jax"),
         version("jaxlib"),
+        _engine_version(),
         platform.python_version(),
         steps,
     )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _engine_version() -> str:
+    try:
+        return version("transformer_engine")
+    except PackageNotFoundError:
+        return ""
 
 
 @cache

@@ -12,7 +12,7 @@ from autograder.wire import Header
 
 
 def plan(rng: np.random.Generator) -> Plan:
-    texts = tuple(_question(program) for program in programs(rng))
+    texts = tuple(question(program) for program in programs(rng))
     traces = (*autocast.traces(rng), *scaling.delayed_scale_traces(), *scaling.quantize_traces())
     return Plan(traces, (*gate.questions(rng), *texts))
 
@@ -28,7 +28,8 @@ def judge(evidence: Evidence) -> Verdicts:
     }
 
 
-def _question(program: Program) -> Question:
+def question(program: Program) -> Question:
+    """`ran_fp8` asked about this program's text."""
     about = f"ran_fp8: {program.name}"
 
     def judge(answer: Header) -> Problem | None:

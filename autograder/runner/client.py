@@ -38,12 +38,14 @@ class Child(Protocol):
 class Loaded:
     """A valid, compiled artifact: its custom calls, the number of elements of its largest value, and the
     temporary memory of the program it is in (of all together, where they are compiled together).
-    `compiled_calls` are the custom calls that a GPU's program holds after XLA's passes."""
+    `compiled_calls` are the custom calls that a GPU's program holds after XLA's passes, `float8_calls` those
+    that take an f8 operand."""
 
     custom_calls: tuple[str, ...]
     largest: int
     temp_bytes: int
     compiled_calls: tuple[str, ...] = ()
+    float8_calls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,14 @@ class Runner:
         except _Lost as lost:
             raise GraderFault(f"the runner does not say what it runs on: {lost}") from lost
 
+    async def engine(self) -> str:
+        """What `runner.device.engine` says in the child, or what became of the child."""
+        try:
+            return str((await self._ask({"do": "engine"}, b"", 0))[0]["reason"])
+        except _Lost as lost:
+            await self.close()
+            return f"importing TransformerEngine ended the process: {lost}"
+
     async def race(self, learner: int, reference: int, limit: float, seconds: float, seed: int) -> Header:
         """Time two loaded jobs, by position, side by side; see `service.described` for the answer.
 
@@ -218,7 +228,7 @@ class Runner:
 
     async def _load(self, jobs: Sequence[Job]) -> list[Loaded | Refused]:
         header = {"do": "load", "together": self._together, "jobs": [job.to_json() for job in jobs]}
-        answer, _ = await self._ask(header, b"".join(job.artifact for job in jobs), 0)
+        answer, _ = await self._ask(header, b"".join(job.blob for job in jobs), 0)
         return [_loaded(item) for item in _items(answer, len(jobs))]
 
     async def _run(
@@ -266,8 +276,10 @@ def _items(answer: Header, count: int) -> list[dict[str, Any]]:
 def _loaded(item: dict[str, Any]) -> Loaded | Refused:
     match item:
         case {"ok": True, "custom_calls": [*names], "largest": int(largest), "temp_bytes": int(temp)}:
-            compiled = tuple(map(str, item.get("compiled_calls", ())))
-            return Loaded(tuple(map(str, names)), largest, temp, compiled)
+            after, float8 = (
+                tuple(map(str, item.get(f"{kind}_calls", ()))) for kind in ("compiled", "float8")
+            )
+            return Loaded(tuple(map(str, names)), largest, temp, after, float8)
         case {"ok": False, "code": str(code), "message": str(message)}:
             return Refused(code, message)
     raise _Lost("the runner's answer does not fit the question")

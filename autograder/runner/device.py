@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 
+from autograder.runner.refusal import shown
 from autograder.wire import Header
 
 
@@ -16,6 +17,22 @@ def facts() -> Header:
         "capability": str(getattr(found, "compute_capability", "")),
         "cudnn": _cudnn(),
     }
+
+
+def engine() -> str:
+    """Why TransformerEngine computes no FP8 here; "" where it does. Once imported, XLA knows its calls."""
+    try:
+        import transformer_engine.jax as te
+    except ModuleNotFoundError as error:
+        return f"TransformerEngine is not installed ({error})"
+    except Exception as error:  # it looks for libraries, and asserts
+        return f"TransformerEngine cannot be imported: {type(error).__name__}: {shown(str(error))}"
+    modes = te.quantize.ScalingMode
+    for mode in (modes.CURRENT_TENSOR_SCALING, modes.DELAYED_TENSOR_SCALING):
+        ok, reason = te.quantize.is_scaling_mode_supported(mode)
+        if not ok:
+            return f"TransformerEngine refuses: {shown(str(reason))}"
+    return ""
 
 
 def _cudnn() -> int:

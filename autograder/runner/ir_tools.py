@@ -28,6 +28,13 @@ def string(attribute: Any) -> str:
     return bytes(ir.StringAttr(attribute).value_bytes).decode("utf-8", "backslashreplace")
 
 
+def signature(op: Any) -> str:
+    """All that an operation says but for the values it takes: its attributes, and its types."""
+    said = sorted(f"{name} = {attribute}" for name, attribute in attributes(op))
+    types = [[str(value.type) for value in values] for values in (op.operands, op.results)]
+    return f"{op.name} {said} {types}"
+
+
 def replace(op: Any, values: Sequence[Any]) -> None:
     """Put other values in the place of an operation's results, and remove it."""
     for old, new in zip(op.results, values, strict=True):

@@ -46,12 +46,28 @@ class Program:
     @functools.cached_property
     def custom_calls(self) -> tuple[str, ...]:
         """The names of the custom calls that are left after XLA's passes."""
-        return tuple(sorted(set(re.findall(r'custom_call_target="([^"]+)"', self.compiled.as_text()))))
+        return tuple(sorted(set(re.findall(r'custom_call_target="([^"]+)"', self._text))))
+
+    @functools.cached_property
+    def float8_calls(self) -> tuple[str, ...]:
+        """Of these, the ones that take an f8 operand."""
+        return float8_calls(self._text)
+
+    @functools.cached_property
+    def _text(self) -> str:
+        return str(self.compiled.as_text())
 
     def run(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """The outputs of each entry; raises what XLA raises."""
         outputs = self.compiled([[jax.device_put(array) for array in arrays] for arrays in inputs])
         return [[np.asarray(array) for array in arrays] for arrays in outputs]
+
+
+def float8_calls(hlo: str) -> tuple[str, ...]:
+    """The targets of the custom calls in a compiled program's text that take an f8 operand."""
+    operands = r"operand_layout_constraints=\{((?:[^{}]|\{[^{}]*\})*)\}"
+    found = re.findall(rf'custom_call_target="([^"]+)", {operands}', hlo)
+    return tuple(sorted({name for name, types in found if re.search(r"\bf8e", types)}))
 
 
 def compile_program(entries: Sequence[Entry]) -> Program:

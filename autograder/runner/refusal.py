@@ -44,6 +44,10 @@ PRECISION = (
     "inputs are float32 here, and it computes in lower precision ({what}): keep float32 throughout, "
     "and cast only what came in as float16 or bfloat16"
 )
+ENGINE = (
+    "it calls TransformerEngine otherwise than the given module does, with the given recipe or without FP8: "
+    "call module.init and module.apply on the inputs as they came"
+)
 
 # Operations and custom calls that honest code can meet; the first pattern that matches names the refusal.
 KINDS = [
@@ -58,6 +62,7 @@ KINDS = [
     (r"stablehlo\.(complex|real|imag)$", "complex", COMPLEX),
     (r"dynamic_(?!slice|update)|set_dimension_size", "dynamic", DYNAMIC),
     (r"AllocateBuffer", "memory", MEMORY),
+    (r"^te_", "engine", ENGINE),
     (r"reduce_precision", "precision", PRECISION.format(what="reduce_precision")),
 ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The runner's requests as plain functions of a header and a blob: device, load, run and race."""
+"""The runner's requests as plain functions of a header and a blob: device, engine, load, run and race."""
 
 from __future__ import annotations
 
@@ -40,10 +40,14 @@ class Service:
                 return self.race(learner, reference, question, int(header["seed"])), b""
             case {"do": "device"}:
                 return device.facts(), b""
+            case {"do": "engine"}:
+                return {"reason": device.engine()}, b""
         raise ValueError("not a request")
 
     def load(self, jobs: Sequence[Job], together: bool) -> list[Header]:
         """Validate and compile; the answers say for each job what is in it, or why it is refused."""
+        if any(job.like for job in jobs):
+            device.engine()
         answers: list[Entry | Refusal] = []
         for job in jobs:
             try:
@@ -153,6 +157,7 @@ def _described(answer: Entry | Refusal, compiled: dict[int, Program | Refusal]) 
         "largest": answer.valid.largest,
         "temp_bytes": outcome.temp_bytes if outcome else 0,
         "compiled_calls": list(outcome.custom_calls) if outcome and allowed.ON_GPU else [],
+        "float8_calls": list(outcome.float8_calls) if outcome and allowed.ON_GPU else [],
     }
 
 

@@ -89,10 +89,12 @@ async def start(
     limits: Limits | None = None,
     environment: Mapping[str, str] = NOTHING,
     writable: Path | None = None,
+    devices: bool = False,
 ) -> Child:
     """Start the role's `__main__.py` with an empty environment but for `environment` and a few of its own.
 
-    `writable`: a folder that the child may write to besides its temporary one. Raises SandboxUnavailable.
+    `writable`: a folder that the child may write to besides its temporary one; `devices`: it sees the GPUs.
+    Raises SandboxUnavailable.
     """
     limits, wrap = limits or Limits(), confinement().bubblewrap
     script = PACKAGE / ("tracer" if role is Role.TRACER else "runner") / "__main__.py"
@@ -106,7 +108,7 @@ async def start(
     else:
         # The reference runs no learner code: as root, it becomes the owner of what it writes to.
         owner = (writable or PACKAGE).stat().st_uid if users.root() else None
-        view = _view(role, writable, limits.file_bytes)
+        view = dataclasses.replace(_view(role, writable, limits.file_bytes), devices=devices)
         uid = owner if fresh is None else fresh
         launch = Launch(wrap.command(command, _variables("/tmp", environment), view, uid), {}, contained=True)
     return await Child.start(launch, limits.wall_seconds, limits.resident_bytes)

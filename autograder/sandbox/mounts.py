@@ -10,6 +10,7 @@ from pathlib import Path
 
 LINKED = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")  # links into /usr, or folders of their own
 SYSTEM = ("/usr", "/nix/store", "/etc/ld.so.cache", "/etc/alternatives")
+GPUS = "nvidia*"
 SHARED_BYTES = 16 * 2**20
 
 
@@ -17,13 +18,15 @@ SHARED_BYTES = 16 * 2**20
 class View:
     """`shown`, read-only, over `hidden`, which is empty (both real paths); `writable` as it is.
 
-    /tmp and /dev/shm are fresh memory, of `scratch_bytes` (None: unbounded) and 16 MiB.
+    /tmp and /dev/shm are fresh memory, of `scratch_bytes` (None: unbounded) and 16 MiB. With `devices`, the
+    NVIDIA GPUs are in /dev, and what CUDA asks about them is in /sys.
     """
 
     shown: Sequence[Path]
     hidden: Sequence[Path] = ()
     writable: Path | None = None
     scratch_bytes: int | None = None
+    devices: bool = False
 
     def options(self, sized: bool = True) -> list[str]:
         """The options of bwrap that make it; without sizes for one that knows none."""
@@ -39,6 +42,8 @@ class View:
             places[self.writable] = ["--bind", str(self.writable), str(self.writable)]
         places[Path("/proc")] = ["--proc", "/proc"]
         places[Path("/dev")] = ["--dev", "/dev"]
+        if self.devices:
+            places |= _gpus()
         places[Path("/tmp")] = _memory("/tmp", self.scratch_bytes if sized else None)
         places[Path("/dev/shm")] = _memory("/dev/shm", SHARED_BYTES if sized else None)
         closed = [path for path in dict.fromkeys((*masks, *inside)) if path not in self.shown]
@@ -54,6 +59,11 @@ def _system() -> dict[Path, list[str]]:
         elif Path(name).is_dir():
             places[Path(name)] = _bind(name)
     return places
+
+
+def _gpus() -> dict[Path, list[str]]:
+    nodes = [path for path in sorted(Path("/dev").glob(GPUS)) if path.is_char_device()]
+    return {Path("/sys"): _bind("/sys"), **{path: ["--dev-bind", str(path), str(path)] for path in nodes}}
 
 
 def _python() -> list[Path]:

@@ -310,3 +310,12 @@ def test_it_works_without_the_modules_that_windows_lacks(monkeypatch: pytest.Mon
 
 
 ROOT = str(Path(__file__).resolve().parents[2])
+
+
+@linux
+def test_devices_show_only_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mounts, "GPUS", "nul*")
+    with_gpu = " ".join(mounts.View([], devices=True).options())
+    assert "--dev-bind /dev/null /dev/null" in with_gpu and "--ro-bind /sys /sys" in with_gpu
+    without = " ".join(mounts.View([]).options())
+    assert "--dev-bind" not in without and "/sys" not in without.split()

@@ -47,7 +47,7 @@ def use(device: dict[str, Any] | None) -> None:
 
 def platform() -> str:
     """The platform to lower for."""
-    return "cuda" if _gpu else "cpu"
+    return "cuda" if jax.default_backend() == "gpu" else "cpu"
 
 
 def install() -> None:

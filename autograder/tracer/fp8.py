@@ -61,14 +61,26 @@ MODULES: dict[str, type[nn.Module]] = {"projection": Projection, "mixer": Mixer,
 def program(
     module: types.ModuleType, learner: Callable[..., Any], step: dict[str, Any], paths: dict[str, Any]
 ) -> Callable[..., Any]:
-    """From a raw key and the inputs to the output and the variables' leaves, in the order of `paths`."""
+    """`running` over one of our modules, with a recipe of the double."""
     ours = MODULES[step["module"]](step["features"])
-    support_type = getattr(module, "Support", types.SimpleNamespace)
-    reason = None if step["ok"] else "no FP8 here"
     recipe = te_double.recipe_of(te_double.Effect(step["shift"], step["gain"]))
+    return running(module, learner, step["ok"], ours, recipe, paths)
+
+
+def running(
+    module: types.ModuleType,
+    learner: Callable[..., Any],
+    ok: bool,
+    ours: nn.Module,
+    recipe: Any,
+    paths: dict[str, Any],
+) -> Callable[..., Any]:
+    """From a raw key and the inputs to the output and the variables' leaves, in the order of `paths`."""
+    support_type = getattr(module, "Support", types.SimpleNamespace)
+    reason = None if ok else "no FP8 here"
 
     def run(key: jax.Array, *inputs: jax.Array) -> Any:
-        result = learner(ours, key, inputs, support=support_type(ok=step["ok"], reason=reason), recipe=recipe)
+        result = learner(ours, key, inputs, support=support_type(ok=ok, reason=reason), recipe=recipe)
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise WrongValue(f"it returned a {type(result).__name__}; expected the pair (output, variables)")
         output, variables = result

@@ -33,13 +33,13 @@ def trace(module: types.ModuleType, step: Step, arrays: list[Array]) -> Answer:
     specs = [Spec.from_json(spec) for spec in step["args"]]
     if step.get("gradient"):
         program = _pullback(program)
-    return _export(program, specs, labels)
+    return exported(program, specs, labels)
 
 
 def shape(module: types.ModuleType, step: Step, arrays: list[Array]) -> Answer:
     """Trace a function for its output's type alone; shapes that do not fit should raise."""
     program = _program(function(module, step["function"]), step, {})
-    structs = [_struct(Spec.from_json(spec)) for spec in step["args"]]
+    structs = [struct(Spec.from_json(spec)) for spec in step["args"]]
     out = jax.eval_shape(program, *structs)
     return {"returned": _spec(out)}, b""
 
@@ -70,7 +70,7 @@ def run_with_fp8(module: types.ModuleType, step: Step, arrays: list[Array]) -> A
     """Export `run_with_fp8` over one of our Flax modules, from its key and inputs to output and variables."""
     paths: Header = {}
     program = _modules().program(module, function(module, "run_with_fp8"), step, paths)
-    return _export(program, [Spec.from_json(spec) for spec in step["args"]], paths)
+    return exported(program, [Spec.from_json(spec) for spec in step["args"]], paths)
 
 
 @cache
@@ -138,17 +138,20 @@ def _kind(result: Any) -> str:
     return "None" if result is None else f"a {type(result).__name__}"
 
 
-def _export(program: Program, specs: Sequence[Spec], labels: Header) -> Answer:
-    exported = export.export(
+def exported(
+    program: Program, specs: Sequence[Spec], labels: Header, calls: Sequence[str] = CUDNN_CALLS
+) -> Answer:
+    """The answer that a program is; `calls` are the custom calls that it may hold, as far as JAX goes."""
+    made = export.export(
         jax.jit(program, keep_unused=True),
         platforms=[doubles.platform()],
-        disabled_checks=[export.DisabledSafetyCheck.custom_call(name) for name in CUDNN_CALLS],
-    )(*map(_struct, specs))
-    outs = [_spec(aval) for aval in exported.out_avals]
-    return {"labels": labels, "outs": outs}, exported.mlir_module_serialized
+        disabled_checks=[export.DisabledSafetyCheck.custom_call(name) for name in calls],
+    )(*map(struct, specs))
+    outs = [_spec(aval) for aval in made.out_avals]
+    return {"labels": labels, "outs": outs}, made.mlir_module_serialized
 
 
-def _struct(spec: Spec) -> jax.ShapeDtypeStruct:
+def struct(spec: Spec) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(spec.shape, DTYPES[spec.dtype])
 
 

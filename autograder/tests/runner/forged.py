@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 from jax._src.interpreters.mlir import make_ir_context
 from jaxlib import _jax
@@ -47,7 +48,7 @@ def main(body: str, *, more: str = "", attributes: str = "", argument: str = "",
     }}"""
 
 
-def job(text: str | bytes, **options: bool) -> Job:
+def job(text: str | bytes, **options: Any) -> Job:
     """A job of that module, float32[4] to float32[4]."""
     return Job(artifact(text) if isinstance(text, str) else text, (VECTOR,), (VECTOR,), **options)
 
