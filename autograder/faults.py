@@ -22,6 +22,7 @@ KNOWN: dict[str, tuple[str, str]] = {
     "SystemExit": ("it called sys.exit", "Return a value or raise an error; the grader ends the process."),
     "RecursionError": ("it calls itself without an end", "Look for a function that calls itself."),
     "ModuleNotFoundError": ("", "Import installed packages only, and TransformerEngine inside the function."),
+    "ScopeCollectionNotFound": ("init ran outside autocast, perhaps", "Open it around module.init too."),
     "SyntaxError": ("", "Correct the line and run grade again."),
 }
 

@@ -45,8 +45,8 @@ PRECISION = (
     "and cast only what came in as float16 or bfloat16"
 )
 ENGINE = (
-    "it calls TransformerEngine otherwise than the given module does, with the given recipe or without FP8: "
-    "call module.init and module.apply on the inputs as they came"
+    "it calls TransformerEngine otherwise than the given module does, under the given recipe or without FP8: "
+    "pass the recipe on, and call module.init and module.apply on the inputs as they came"
 )
 
 # Operations and custom calls that honest code can meet; the first pattern that matches names the refusal.
