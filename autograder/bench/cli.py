@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -12,17 +13,17 @@ import typer
 
 
 class What(StrEnum):
-    """What to measure."""
+    """What to measure, in the order of `all`: what the course needs most comes first."""
 
-    DEFAULT = "default"
     SEQ = "seq"
-    BATCH = "batch"
+    DEFAULT = "default"
     HEADS = "heads"
-    HEADDIM = "headdim"
+    DECODE = "decode"
     TE = "te"
     FP8 = "fp8"
-    DECODE = "decode"
+    HEADDIM = "headdim"
     TWO_GPUS = "two-gpus"
+    BATCH = "batch"
     ALL = "all"
     DRAW = "draw"
 
@@ -31,7 +32,7 @@ def bench(
     what: Annotated[
         What,
         typer.Argument(
-            help="A sweep; all of them; or draw, which draws the figures of DIR's data again.",
+            help="A sweep; all of them; or draw, which draws DIR's data again, and its README's tables.",
             show_default=False,
         ),
     ],
@@ -39,6 +40,7 @@ def bench(
         Path | None, typer.Option("--out", metavar="DIR", help="Write CSV, JSON, PNG and SVG there.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer sizes and calls.")] = False,
+    minutes: Annotated[float, typer.Option(help="Leave out sizes where it would take longer.")] = 60.0,
 ) -> None:
     """Measure attention on this machine: time, memory, precision."""
     if what is What.DRAW:
@@ -47,11 +49,12 @@ def bench(
         _draw(out)
         return
     chosen = [each for each in What if each not in (What.ALL, What.DRAW)] if what is What.ALL else [what]
-    _run([each.value for each in chosen], out, quick)
+    _run([each.value for each in chosen], out, quick, time.monotonic() + 60 * minutes)
 
 
-def _run(names: Sequence[str], out: Path | None, quick: bool) -> None:
+def _run(names: Sequence[str], out: Path | None, quick: bool, end: float) -> None:
     os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.92")  # a sweep goes on until memory is full
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # else XLA prints whole programs that do not fit
     from rich.console import Console
 
     from autograder.bench import machine, measurement, progress, rows, sharding, sweeps, tables
@@ -64,14 +67,21 @@ def _run(names: Sequence[str], out: Path | None, quick: bool) -> None:
     planned = {name: sweeps.workloads(name, scope) for name in names}
     with progress.shown([each for group in planned.values() for each in group]) as step:
         for name, workloads in planned.items():
-            found: list[rows.Row] = []
-            for workload in workloads:
+            now = time.monotonic()
+            until = end if name == names[-1] else now + (end - now) / 2  # half of what is left
+            done: dict[int, rows.Row] = {}
+            for workload in sweeps.coarse_first(workloads):
+                if done and time.monotonic() > until:
+                    continue
                 step(str(workload))
-                if not measurement.hopeless(workload, found):
-                    found.append(measurement.measure(workload, here, effort))
+                if not measurement.hopeless(workload, list(done.values())):
+                    done[workloads.index(workload)] = measurement.measure(workload, here, effort)
+            found = [done[at] for at in sorted(done)]
             if name == What.TWO_GPUS:
                 found = sharding.with_speedup(found)
             tables.show(name, found, here, screen)
+            if time.monotonic() > until and len(done) < len(workloads):
+                screen.print(f"{name}: {len(done)} of {len(workloads)} in time\n", highlight=False)
             if out is not None:
                 rows.write(out, name, found, here.to_json())
     if out is not None:
@@ -79,10 +89,11 @@ def _run(names: Sequence[str], out: Path | None, quick: bool) -> None:
 
 
 def _draw(folder: Path) -> None:
-    from autograder.bench import figures, rows
+    from autograder.bench import figures, page, rows
     from autograder.bench.machine import Machine
 
     for path in sorted(folder.glob("*.json")):
         if path.stem in figures.FIGURES:
             found, about = rows.read(path)
             figures.draw(path.stem, found, Machine.from_json(about), folder)
+    page.fill(folder)

@@ -9,11 +9,13 @@ from pathlib import Path
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from autograder.bench.machine import Machine
 from autograder.bench.rows import Row
 
 Value = Callable[[Row], float | None]
+Bound = Callable[[Machine], tuple[float, str]]
 Panel = Callable[[Axes, Sequence[Row], Machine], None]
 
 COLOURS = ("#000000", "#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -23,23 +25,18 @@ STYLES = ("-", "--", "-.", ":", (0, (6, 1)), (0, (3, 1, 1, 1)), (0, (1, 2)))
 
 def draw(name: str, rows: Sequence[Row], machine: Machine, folder: Path) -> None:
     """`name`.png and `name`.svg in `folder`; nothing where there is nothing to draw."""
-    if not any(row.ms for row in rows):
+    if not any(row.ms for row in rows) or (name == "two-gpus" and max(row.devices for row in rows) == 1):
         return
     title, panels = FIGURES[name]
     figure = Figure(figsize=(5.2 * len(panels), 4.2), layout="constrained")
-    for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+    row_of_axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axes, panel in zip(row_of_axes, panels, strict=True):
         panel(axes, rows, machine)
+    _align([axes for axes in row_of_axes if axes.get_yscale() == "log"])
     figure.suptitle(f"{title}\n{machine.label}", fontsize=9)
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
-
-
-def series(row: Row, by: str | None = None) -> str:
-    """What a line is called; `by` is a column that tells apart what else would be the same."""
-    short = {"float32": "f32", "bfloat16": "bf16", "float16": "f16", "float8_e4m3fn": "f8"}
-    more = f" {by}={getattr(row, by)}" if by else ""
-    return f"{row.variant} {short.get(row.dtype, row.dtype)}{' causal' if row.causal else ''}{more}"
 
 
 def lines(
@@ -48,18 +45,19 @@ def lines(
     y: Value,
     y_label: str,
     log: bool = True,
-    by: str | None = None,
-    only: Callable[[Row], bool] = bool,
+    name: Callable[[Row], str] = lambda row: row.label,
+    only: Callable[[Row], bool] = lambda row: True,
+    bound: Bound | None = None,
 ) -> Panel:
-    """A line for each function over a column of the rows, or of those that are `only`."""
+    """A line for each `name` over a column of the rows, or of those that are `only`; and what bounds them."""
 
     def panel(axes: Axes, rows: Sequence[Row], machine: Machine) -> None:
         rows = [row for row in rows if only(row)]
         looks = zip(itertools.cycle(COLOURS), itertools.cycle(MARKERS), itertools.cycle(STYLES), strict=False)
-        labels = dict.fromkeys(series(row, by) for row in rows)
+        labels = dict.fromkeys(name(row) for row in rows)
         for label, look in zip(labels, looks, strict=False):
             colour, marker, style = look
-            points = [(getattr(row, x), y(row)) for row in rows if series(row, by) == label]
+            points = [(getattr(row, x), y(row)) for row in rows if name(row) == label]
             points = [(at, value) for at, value in points if value is not None]
             if points:
                 axes.plot(
@@ -71,6 +69,9 @@ def lines(
                     linewidth=1.3,
                     label=label,
                 )
+        if bound is not None:
+            height, label = bound(machine)
+            axes.axhline(height, color="#777777", linewidth=0.8, label=label)
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label.format(clock=clock(machine)))
         axes.set_xscale("log", base=2)
@@ -100,7 +101,7 @@ def bars(*columns: tuple[Value, str]) -> Panel:
             known = [(place, value(row)) for place, row in zip(at, rows, strict=True)]
             drawn = [(place, width) for place, width in known if width is not None]
             if drawn:
-                axes.barh(
+                drawing = axes.barh(
                     [place for place, _ in drawn],
                     [width for _, width in drawn],
                     height,
@@ -109,10 +110,12 @@ def bars(*columns: tuple[Value, str]) -> Panel:
                     linewidth=0.4,
                     label=label.format(clock=clock(machine)),
                 )
+                axes.bar_label(drawing, fmt="%.3g", fontsize=6, padding=2)
         middle = [place + 0.4 - height / 2 for place in range(len(rows))]
-        axes.set_yticks(middle, [series(row) for row in rows], fontsize=7)
+        axes.set_yticks(middle, [row.label for row in rows], fontsize=7)
         axes.invert_yaxis()
         axes.set_xlabel("milliseconds a call")
+        axes.margins(x=0.1)
         axes.grid(True, axis="x", alpha=0.3)
         axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.4, -0.12), ncols=len(columns))
 
@@ -134,6 +137,18 @@ def refusals(axes: Axes, rows: Sequence[Row], machine: Machine) -> None:
     _finish(axes)
 
 
+def _align(logarithmic: Sequence[Axes]) -> None:
+    """Times by two clocks get one scale; numbers are written out, more of them where the scale is short."""
+    times = [axes.get_ylim() for axes in logarithmic if axes.get_ylabel().startswith("milliseconds")]
+    for axes in logarithmic:
+        if axes.get_ylabel().startswith("milliseconds"):
+            axes.set_ylim(min(low for low, _ in times), max(high for _, high in times))
+        low, high = axes.get_ylim()
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,), numticks=12))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+
+
 def _finish(axes: Axes) -> None:
     axes.grid(True, alpha=0.3)
     if axes.get_legend_handles_labels()[0]:
@@ -153,8 +168,32 @@ def _megabytes(row: Row) -> float | None:
     return None if row.temp_bytes is None else max(row.temp_bytes, 1) / 1e6
 
 
+def _by_length(row: Row) -> str:
+    return f"{row.label}, T={row.T}"
+
+
+def _recipe(row: Row) -> str:
+    return row.variant.removeprefix("MultiHeadAttention, ")
+
+
+def _peak(machine: Machine) -> tuple[float, str]:
+    return machine.matrix_tflops, f"measured peak, {machine.matrix.split()[0]} matrix product"
+
+
+def _bandwidth(machine: Machine) -> tuple[float, str]:
+    return machine.copy_gbytes_s, "measured bandwidth, large copy"
+
+
 def _module(row: Row) -> bool:
     return row.variant.startswith("MultiHeadAttention")
+
+
+def _cache(row: Row) -> float | None:
+    return None if row.cache_bytes is None else row.cache_bytes / 1e6
+
+
+def _error(row: Row) -> float | None:
+    return None if row.error is None else 100 * row.error
 
 
 def _efficiency(row: Row) -> float | None:
@@ -183,8 +222,13 @@ FIGURES: dict[str, tuple[str, Sequence[Panel]]] = {
     "batch": (
         "Time and rate against batch size, N=8, H=64",
         [
-            lines("B", "batch size B", _ms, TIME, by="T"),
-            lines("B", "batch size B", lambda row: row.tflops, SHARE, log=False, by="T"),
+            lines("B", "batch size B", _ms, TIME, name=_by_length),
+            lines(
+                *("B", "batch size B", lambda row: row.tflops, SHARE),
+                log=False,
+                name=_by_length,
+                bound=_peak,
+            ),
         ],
     ),
     "heads": (
@@ -192,7 +236,7 @@ FIGURES: dict[str, tuple[str, Sequence[Panel]]] = {
         [
             lines("K", "key/value heads K", _ms, TIME, log=False),
             lines("K", "key/value heads K", _megabytes, MEMORY),
-            lines("K", "key/value heads K", lambda row: (row.cache_bytes or 0) / 1e6, "KV cache, MB"),
+            lines("K", "key/value heads K", _cache, "KV cache, MB", name=lambda row: "every function"),
         ],
     ),
     "headdim": ("What cuDNN accepts, bfloat16", [refusals]),
@@ -200,29 +244,37 @@ FIGURES: dict[str, tuple[str, Sequence[Panel]]] = {
         "Causal bfloat16 attention: XLA, cuDNN through JAX, TransformerEngine",
         [
             lines("T", "length T", _ms, TIME),
-            lines("T", "length T", lambda row: row.tflops, SHARE, log=False),
+            lines("T", "length T", lambda row: row.tflops, SHARE, log=False, bound=_peak),
         ],
     ),
     "fp8": (
         "FP8 beside bfloat16, causal, H=128: TransformerEngine's module and JAX's attention call",
         [
-            lines("N", HIDDEN, _ms, TIME, only=_module),
-            lines("N", HIDDEN, lambda row: row.error, "relative error", log=False, only=_module),
-            lines("T", "length T", _ms, TIME, only=lambda row: not _module(row)),
+            lines("N", HIDDEN, _ms, f"module: {TIME}", name=_recipe, only=_module),
+            lines("N", HIDDEN, _error, "module: relative error, %", log=False, name=_recipe, only=_module),
+            lines(
+                *("T", "length T", _ms, f"attention, N=8: {TIME}"),
+                name=_recipe,
+                only=lambda row: not _module(row),
+            ),
         ],
     ),
     "decode": (
         "Decoding one token (T = 1) against the length of the cache, N=32, K=4, H=128",
         [
             lines("S", CACHED, _ms, TIME),
-            lines("S", CACHED, lambda row: row.gbytes_s, "GB/s of keys and values ({clock})", log=False),
+            lines(
+                *("S", CACHED, lambda row: row.gbytes_s, "GB/s of keys and values ({clock})"),
+                log=False,
+                bound=_bandwidth,
+            ),
         ],
     ),
     "two-gpus": (
         "Attention over several devices, by batch or by head",
         [
-            lines("devices", "devices", lambda row: row.speedup, SPEEDUP, log=False, by="T"),
-            lines("devices", "devices", _efficiency, "speed-up / devices", log=False, by="T"),
+            lines("devices", "devices", lambda row: row.speedup, SPEEDUP, log=False, name=_by_length),
+            lines("devices", "devices", _efficiency, "speed-up / devices", log=False, name=_by_length),
         ],
     ),
 }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import statistics
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,17 +26,25 @@ OUT_OF_MEMORY = "out of memory"
 
 @dataclass(frozen=True)
 class Effort:
-    """How often each program runs."""
+    """How often each program runs; less often where `calls * rounds` of them would take over SLOW ms."""
 
     calls: int
     rounds: int
 
+    def bearable(self, ms: float) -> Effort:
+        """At least 4 calls, of a program that takes `ms` each."""
+        calls = max(4, min(self.calls, int(SLOW / ms)))
+        return Effort(calls, max(1, min(self.rounds, int(SLOW / ms / calls))))
 
+
+SLOW = 400.0
 QUICK, FULL = Effort(calls=8, rounds=1), Effort(calls=16, rounds=3)
+# FP8 or not, the kernels are cuDNN's: through JAX's binding, or through TransformerEngine's.
+CUDNN = re.compile(r"__cudnn\$fmha|te_fused_attn_forward")
 
 
 def measure(workload: Workload, machine: Machine, effort: Effort) -> Row:
-    """The workload's row. Raises nothing but what ends the process."""
+    """The workload's row. Raises nothing but what ends the process; warnings are not even a note."""
     shape = workload.shape
     empty = Row(
         workload.sweep,
@@ -47,7 +57,9 @@ def measure(workload: Workload, machine: Machine, effort: Effort) -> Row:
     )
     found: dict[str, Any] = {}
     try:
-        _measure(workload, machine, effort, found)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # TransformerEngine's about itself, mostly
+            _measure(workload, machine, effort, found)
     except Exception as error:  # cuDNN, TE, XLA and our clock refuse with types of their own
         found["note"] = _why(error, found.get("temp_bytes"))
     notes = "; ".join(filter(None, (workload.note, found.pop("note", ""))))
@@ -59,7 +71,7 @@ def _measure(workload: Workload, machine: Machine, effort: Effort, found: dict[s
     built = workload.build()
     compiled = _compile(workload, built)
     text = compiled.as_text()
-    found["cudnn"] = "__cudnn$fmha" in text
+    found["cudnn"] = CUDNN.search(text) is not None
     found["float8"] = re.search(r"\bf8e[45]m", text) is not None
     memory = compiled.memory_analysis()
     found["temp_bytes"] = int(memory.temp_size_in_bytes)
@@ -93,9 +105,13 @@ def _times(
     if machine.gpu:
         clock = clocks.DeviceClock([program], inputs)
         found["kernels"] = len(clock.kernels[0])
+        effort = effort.bearable(sum(ms for _, ms in clock.kernels[0]) / devices)
         times: list[float] = []
-        for n in range(effort.rounds):
-            times += clock.round([0] * effort.calls, inputs.sets(n + 1, effort.calls))[1]
+        seeds = itertools.count(1)
+        for _ in range(effort.rounds):
+            times += clocks.patiently(
+                lambda: clock.round([0] * effort.calls, inputs.sets(next(seeds), effort.calls))[1]
+            )
         low, middle, high = np.quantile(times, [0.25, 0.5, 0.75])
         found["device_ms"] = float(middle) / devices  # CUPTI adds up the kernels of all devices
         found["spread"] = float((high - low) / middle)

@@ -18,17 +18,19 @@ UNITS = {
     "percall_ms": "milliseconds of one call and waiting for it, by the host's clock; median",
     "amortised_ms": "milliseconds a call in a burst, waiting once at the end, by the host's clock; median",
     "tflops": f"10^12 operations a second by device_ms (amortised_ms on a CPU); operations: {shapes.FLOPS}",
-    "peak_share": "of the rate of a large matrix product of this machine, measured in the same run",
+    "peak_share": "of the rate of a large matrix product, machine.matrix, measured in the same run",
     "gbytes_s": f"10^9 bytes a second by the same clock; bytes: {shapes.BYTES}",
     "bandwidth_share": "of the rate of a large copy on this machine, measured in the same run",
     "temp_bytes": "memory_analysis().temp_size_in_bytes of the compiled program",
     "cache_bytes": "keys and values",
-    "cudnn": "whether the compiled HLO calls cuDNN's fused attention",
+    "cudnn": "whether the compiled HLO calls cuDNN's fused attention, from JAX or from TransformerEngine",
     "float8": "whether the compiled HLO holds an f8 type",
     "error": "‖out - reference‖ / ‖reference‖, the reference being the same in bfloat16",
     "speedup": "amortised_ms of one device / this row's; divided by devices, the efficiency",
     "note": "why there is no measurement, or what else to know",
 }
+
+SHORT = {"float32": "f32", "bfloat16": "bf16", "float16": "f16", "float8_e4m3fn": "f8"}
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,11 @@ class Row:
     error: float | None = None
     speedup: float | None = None
     note: str = ""
+
+    @property
+    def label(self) -> str:
+        """What ran, without its sizes."""
+        return f"{self.variant} {SHORT.get(self.dtype, self.dtype)}{' causal' if self.causal else ''}"
 
     @property
     def ms(self) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -30,6 +31,17 @@ class Scope:
 def workloads(name: str, scope: Scope) -> list[Workload]:
     """The workloads of a sweep, in the order in which they run."""
     return list(SWEEPS[name](scope))
+
+
+def coarse_first(found: Sequence[Workload]) -> list[Workload]:
+    """The smallest size, the largest, the one in the middle, and so on, so that any beginning spans all."""
+    sizes = [list(group) for _, group in itertools.groupby(found, lambda each: each.shape)]
+    order = dict.fromkeys((0, len(sizes) - 1))
+    step = len(sizes)
+    while step > 1:
+        step = (step + 1) // 2
+        order |= dict.fromkeys(at for at in range(0, len(sizes), step) if at not in order)
+    return [each for at in order for each in sizes[at]]
 
 
 def _default(scope: Scope) -> Iterator[Workload]:
@@ -110,13 +122,13 @@ def _two_gpus(scope: Scope) -> Iterator[Workload]:
 
 
 SWEEPS: dict[str, Callable[[Scope], Iterator[Workload]]] = {
-    "default": _default,
     "seq": _seq,
-    "batch": _batch,
+    "default": _default,
     "heads": _heads,
-    "headdim": _headdim,
+    "decode": _decode,
     "te": _te,
     "fp8": _fp8,
-    "decode": _decode,
+    "headdim": _headdim,
     "two-gpus": _two_gpus,
+    "batch": _batch,
 }

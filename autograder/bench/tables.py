@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from autograder.bench.machine import Machine
-from autograder.bench.rows import Row
+from autograder.bench.rows import SHORT, Row
 
 SIZES = ("B", "T", "S", "N", "K", "H", "devices")
 Cell = Callable[[Row], str]
@@ -22,8 +22,8 @@ def show(name: str, rows: Sequence[Row], machine: Machine, screen: Console) -> N
     ]
     fixed = ", ".join(f"{size}={getattr(rows[0], size)}" for size in same if size != "devices")
     table = Table(title=f"{name}: {machine.label}", caption=f"{fixed}. {_about(machine)}")
-    table.add_column("function")
-    cells: list[Cell] = [_function]
+    table.add_column("function", min_width=min(28, max(len(row.label) for row in rows)))
+    cells: list[Cell] = [lambda row: row.label]
     for size in SIZES:
         if size not in (*same, *hidden):
             table.add_column(size, justify="right")
@@ -39,7 +39,7 @@ def show(name: str, rows: Sequence[Row], machine: Machine, screen: Console) -> N
     for row in rows:
         if row.note:
             sizes = " ".join(f"{size}={getattr(row, size)}" for size in SIZES if size not in (*same, *hidden))
-            screen.print(f"  {_function(row)} {sizes}: {row.note}", markup=False, highlight=False)
+            screen.print(f"  {row.label} {sizes}: {row.note}", markup=False, highlight=False)
     screen.print()
 
 
@@ -63,13 +63,14 @@ def _column(name: str) -> Cell:
 
 def _columns(rows: Sequence[Row], machine: Machine) -> list[tuple[str, Cell]]:
     found: list[tuple[str, Cell]] = []
+    dtype = machine.matrix.split()[0]
     if machine.gpu:
         found += [("device ms", lambda row: _number(row.device_ms))]
     found += [
         ("per-call ms", lambda row: _number(row.percall_ms)),
         ("burst ms", lambda row: _number(row.amortised_ms)),
         ("TFLOP/s", lambda row: _number(row.tflops)),
-        ("of matrix peak", lambda row: _percent(row.peak_share)),
+        (f"of {SHORT.get(dtype, dtype)} peak", lambda row: _percent(row.peak_share)),
         ("of bandwidth", lambda row: _percent(row.bandwidth_share)),
         ("temporary", lambda row: size(row.temp_bytes)),
     ]
@@ -94,10 +95,6 @@ def _about(machine: Machine) -> str:
         f"Measured peak {machine.matrix_tflops:.3g} TFLOP/s ({machine.matrix}), "
         f"copy {machine.copy_gbytes_s:.4g} GB/s."
     )
-
-
-def _function(row: Row) -> str:
-    return f"{row.variant}, {row.dtype}{', causal' if row.causal else ''}"
 
 
 def _number(value: float | None) -> str:

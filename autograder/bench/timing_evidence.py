@@ -2,9 +2,9 @@
 
     python -m autograder.bench.timing_evidence --out DIR [--quick]
 
-Three clocks of the same programs at several lengths; the reference against itself, many times ("slower" must
-never come out); and the reference with a quarter more work in it, many times ("slower" must come out).
-Writes clocks.csv, verdicts.csv and evidence.json, and prints a summary.
+The reference against itself, many times ("slower" must never come out); and the reference with a quarter
+more work in it, many times ("slower" must come out). Writes verdicts.csv and evidence.json as it goes, and
+prints a summary. What the three clocks say of the same programs is in `grade bench seq`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ import numpy as np
 import typer
 
 from autograder.arrays import DTYPES, Spec
-from autograder.bench import machine, measurement, rows
+from autograder.bench import machine
 from autograder.bench.shapes import Shape
-from autograder.bench.variants import VARIANTS, attention
-from autograder.runner import ratio, timing
+from autograder.bench.variants import VARIANTS
+from autograder.runner import clocks, ratio, timing
 from autograder.runner.clocks import Inputs, Program
 
 LIMIT = 1.1  # the tightest that an exercise has
+MORE = 1.25  # what the slowed program's time should be of the reference's
+ITSELF, SLOWED = "against itself", "with a quarter more work"
 
 
 @dataclass(frozen=True)
@@ -71,21 +73,48 @@ def compiled(function: Callable[..., Any], specs: Sequence[Spec]) -> Program:
     return jax.jit(function).lower(*avals).compile()
 
 
-def slowed(function: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-    """The same answer, with the work of a quarter of the batch done twice."""
+def slowed(function: Callable[..., jax.Array], rows: int) -> Callable[..., jax.Array]:
+    """The same answer, with the work of the first `rows` rows of each query done twice."""
 
     def slow(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
-        part = q.shape[0] // 4
-        again = function(q[:part], k[:part], v[:part])
-        return function(q, k, v).at[:part].add(0 * again)  # floats: XLA may not drop a product with 0
+        again = function(q[:, :rows], k, v)
+        return function(q, k, v).at[:, :rows].add(0 * again)  # floats: XLA may not drop a product with 0
 
     return slow
 
 
+def quarter_slower(
+    function: Callable[..., jax.Array], specs: Sequence[Spec], reference: Program, inputs: Inputs
+) -> Program:
+    """The slowed program whose time, measured, is nearest to MORE of the reference's; of four at most."""
+    length = specs[0].shape[1]
+    grain, rows = max(1, length // 64), length // 5
+    best: tuple[float, Program] | None = None
+    for _ in range(4):
+        rows = min(length, max(grain, round(rows / grain) * grain))
+        program = compiled(slowed(function, rows), specs)
+        extra = _ratio(reference, program, inputs) - 1
+        miss = abs(extra - (MORE - 1))
+        if best is None or miss < best[0]:
+            best = miss, program
+        if best[0] < 0.01:
+            break
+        rows = round(rows * min(2.0, (MORE - 1) / max(extra, 0.01)))
+    assert best is not None
+    return best[1]
+
+
+def _ratio(reference: Program, learner: Program, inputs: Inputs) -> float:
+    clock = (clocks.DeviceClock if clocks.on_gpu() else clocks.WallClock)([reference, learner], inputs)
+    who = [program for block in range(ratio.FIRST_LOOK) for program in ratio.order(block)]
+    times = clocks.patiently(lambda: clock.round(who, inputs.sets(secrets.randbits(31), len(who)))[1])
+    return ratio.interval(ratio.log_ratios(*ratio.by_program(times))).ratio
+
+
 def pairs(gpu: bool, quick: bool) -> Iterator[Pair]:
     """The experiments: on a GPU the two tightest exercises' kernels, on a CPU what exists there."""
-    same, slow = (25, 10) if quick else (500, 100)
     sizes = [("cuDNN", 8, 4096), ("naive", 8, 1024)] if gpu else [("naive", 4, 64)]
+    same, slow = (each // len(sizes) for each in ((50, 20) if quick else (500, 100)))
     for name, batch, length in sizes:
         specs = Shape.square(batch, length, 8, 64).specs("bfloat16" if gpu else "float32")
         inputs = Inputs(specs)
@@ -93,11 +122,16 @@ def pairs(gpu: bool, quick: bool) -> Iterator[Pair]:
         size = f"{name} B={batch} T={length} N=8 H=64 {specs[0].dtype}"
         # Compiled twice: also two builds of the same program must come out equal.
         reference, again = compiled(function, specs), compiled(function, specs)
-        share = 1 if len(sizes) == 1 else len(sizes)
-        yield Pair("against itself", size, reference, again, inputs, same // share)
-        yield Pair(
-            "with a quarter more work", size, reference, compiled(slowed(function), specs), inputs, slow
-        )
+        yield Pair(ITSELF, size, reference, again, inputs, same)
+        slower = quarter_slower(function, specs, reference, inputs)
+        yield Pair(SLOWED, size, reference, slower, inputs, slow)
+
+
+def in_turn(found: Sequence[Pair]) -> Iterator[Pair]:
+    """Each pair as often as it wants, spread evenly, so that any beginning has its share of all."""
+    turns = max(pair.wanted for pair in found)
+    for turn in range(turns):
+        yield from (pair for pair in found if (turn + 1) * pair.wanted // turns > turn * pair.wanted // turns)
 
 
 def trial(pair: Pair, seconds: float) -> Trial:
@@ -107,7 +141,7 @@ def trial(pair: Pair, seconds: float) -> Trial:
     spent = time.perf_counter() - begin
     match found:
         case timing.Comparison():
-            interval, clocks = found.interval, found.reference
+            interval, own = found.interval, found.reference
             return Trial(
                 pair.what,
                 pair.size,
@@ -115,24 +149,13 @@ def trial(pair: Pair, seconds: float) -> Trial:
                 *(interval.low, interval.ratio, interval.high),
                 found.blocks,
                 spent,
-                *(clocks.ms, clocks.wall.amortised_ms, clocks.wall.enqueue_ms),
+                *(own.ms, own.wall.amortised_ms, own.wall.enqueue_ms),
             )
         case timing.NotMeasured(reason):
             return Trial(pair.what, pair.size, "not measured", seconds=spent, reason=reason)
         case timing.WrongOutput(error, tolerance):
             reason = f"error {error:.3g} over {tolerance:g}"
             return Trial(pair.what, pair.size, "wrong output", seconds=spent, reason=reason)
-
-
-def clock_rows(here: machine.Machine, quick: bool) -> Iterator[rows.Row]:
-    """naive, XLA and cuDNN by three clocks, T = 64 to 16384."""
-    exponents = (6, 8) if not here.gpu else (6, 8, 10, 12, 14) if quick else range(6, 15)
-    effort = measurement.QUICK if quick else measurement.FULL
-    for exponent in exponents:
-        for name in ("naive", "XLA", "cuDNN"):
-            dtype = "bfloat16" if here.gpu else "float32"
-            workload = attention("clocks", name, Shape.square(4, 2**exponent, 8, 64), dtype)
-            yield measurement.measure(workload, here, effort)
 
 
 def summary(trials: Sequence[Trial]) -> list[dict[str, Any]]:
@@ -163,7 +186,7 @@ def holds(found: Sequence[dict[str, Any]]) -> bool:
     """No false "slower" against itself, and 99 of 100 of the slowed ones found."""
     return all(
         each["answers"].get("slower", 0) >= 0.99 * each["trials"]
-        if each["what"] != "against itself"
+        if each["what"] != ITSELF
         else each["answers"].get("slower", 0) == 0
         for each in found
     )
@@ -172,36 +195,32 @@ def holds(found: Sequence[dict[str, Any]]) -> bool:
 def main(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the files go.")],
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the trials.")] = False,
-    minutes: Annotated[float, typer.Option(help="Stop each experiment after this long.")] = 3.0,
+    minutes: Annotated[float, typer.Option(help="Stop after this long.")] = 10.0,
 ) -> None:
     """Measure what the grader's clock is worth on this machine."""
+    end = time.monotonic() + 60 * minutes
     out.mkdir(parents=True, exist_ok=True)
     here = machine.measured()
     print(here.label, f"{here.matrix_tflops:.0f} TFLOP/s, {here.copy_gbytes_s:.0f} GB/s", flush=True)
     trials: list[Trial] = []
-    for pair in pairs(here.gpu, quick):
-        begin = time.perf_counter()
-        for _ in range(pair.wanted):
-            trials.append(trial(pair, seconds=5.0 if here.gpu else 10.0))
-            if time.perf_counter() - begin > 60 * minutes:
-                break
-        print(json.dumps(summary(trials)[-1], indent=1), flush=True)
-        _write(out, here, trials, [])
-    clocks = []
-    for row in clock_rows(here, quick):
-        clocks.append(row)
-        times = [f"{each:.4f}" if each else "-" for each in (row.percall_ms, row.amortised_ms, row.device_ms)]
-        print(
-            f"T={row.T:<6} {row.variant:<6} percall, amortised, device ms: {' '.join(times)} {row.note}",
-            flush=True,
-        )
-    _write(out, here, trials, clocks)
-    verdict = holds(summary(trials))
-    print("The evidence holds." if verdict else "THE EVIDENCE DOES NOT HOLD.")
-    sys.exit(not verdict)
+    written = time.monotonic()
+    for pair in in_turn(list(pairs(here.gpu, quick))):
+        trials.append(trial(pair, seconds=5.0 if here.gpu else 10.0))
+        now = time.monotonic()
+        if now > min(end, written + 10):
+            _write(out, here, trials)
+            written = time.monotonic()
+            print(f"{len(trials)} trials, {dict(Counter(each.answer for each in trials))}", flush=True)
+        if now > end:
+            break
+    _write(out, here, trials)
+    found = summary(trials)
+    print(json.dumps(found, indent=1))
+    print("The evidence holds." if holds(found) else "THE EVIDENCE DOES NOT HOLD.")
+    sys.exit(not holds(found))
 
 
-def _write(out: Path, here: machine.Machine, trials: Sequence[Trial], clocks: Sequence[rows.Row]) -> None:
+def _write(out: Path, here: machine.Machine, trials: Sequence[Trial]) -> None:
     with (out / "verdicts.csv").open("w", newline="", encoding="utf-8") as file:
         names = [field.name for field in dataclasses.fields(Trial)]
         table = csv.DictWriter(file, names, lineterminator="\n")
@@ -210,16 +229,9 @@ def _write(out: Path, here: machine.Machine, trials: Sequence[Trial], clocks: Se
             {k: f"{v:.5g}" if isinstance(v, float) else v for k, v in dataclasses.asdict(each).items()}
             for each in trials
         )
-    about = {
-        "machine": here.to_json(),
-        "confidence": ratio.CONFIDENCE,
-        "experiments": summary(trials),
-    }
-    (out / "evidence.json").write_text(
-        json.dumps(about, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
-    )
-    if clocks:
-        rows.write(out, "clocks", clocks, here.to_json())
+    about = {"machine": here.to_json(), "confidence": ratio.CONFIDENCE, "experiments": summary(trials)}
+    text = json.dumps(about, ensure_ascii=False, indent=1) + "\n"
+    (out / "evidence.json").write_text(text, encoding="utf-8")
 
 
 def _quantiles(values: Sequence[float], at: Sequence[float]) -> list[float]:

@@ -44,4 +44,6 @@ class Workload:
 
     def __str__(self) -> str:
         s = self.shape
-        return f"{self.sweep}: {self.variant} {self.dtype} B={s.B} T={s.T} S={s.S} N={s.N} K={s.K} H={s.H}"
+        causal = " causal" if self.causal else ""
+        sizes = f"B={s.B} T={s.T} S={s.S} N={s.N} K={s.K} H={s.H}"
+        return f"{self.sweep}: {self.variant} {self.dtype}{causal} {sizes}"

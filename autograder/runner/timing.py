@@ -3,11 +3,13 @@
 Both are compiled ahead of time and warmed; each call reads inputs of its own, drawn for this round and no
 longer in the cache, so that neither repeated inputs nor a remembered answer gains anything; the two take
 turns (ABBA, BAAB); outputs of timed calls are compared with the reference's. On a GPU the time is the GPU's
-own, and the host's clock must confirm it. On a CPU it is the host's.
+own, and the host's clock must confirm it; a round of which a record was lost is dropped. On a CPU the time is
+the host's.
 """
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import time
 from collections.abc import Sequence
@@ -28,6 +30,7 @@ from autograder.runner.clocks import (
     Wall,
     WallClock,
     on_gpu,
+    patiently,
     wall,
 )
 from autograder.runner.ratio import Interval, Verdict
@@ -130,6 +133,7 @@ def _compare(
     times: list[float] = []
     walls: tuple[list[Wall], list[Wall]] = ([], [])
     error = 0.0
+    seeds = itertools.count(seed + 1)
     looks = ratio.looks()
     look = next(looks)
     while True:
@@ -137,8 +141,12 @@ def _compare(
         if time.perf_counter() - begin > question.seconds:
             break
         who = [program for block in range(BLOCKS_A_ROUND) for program in ratio.order(done + block)]
-        sets = inputs.sets(seed + 1 + done, len(who))
-        outputs, measured = clock.round(who, sets)
+
+        def fresh(who: Sequence[int] = who) -> tuple[Sequence[Arrays], list[Any], list[float]]:
+            sets = inputs.sets(next(seeds), len(who))
+            return sets, *clock.round(who, sets)
+
+        sets, outputs, measured = patiently(fresh)
         times += measured
         error = float(np.max([error, *_errors(reference, who, sets, outputs)]))  # NaN stays NaN
         if not error <= question.tolerance:

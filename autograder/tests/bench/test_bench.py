@@ -8,6 +8,7 @@ import math
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from autograder import cli
-from autograder.bench import figures, measurement, precision, rows, sweeps, tables
+from autograder.bench import figures, measurement, page, precision, rows, sweeps, tables
 from autograder.bench.cli import What
 from autograder.bench.machine import Machine
 from autograder.bench.rows import Row
@@ -53,6 +54,7 @@ def made_up(name: str) -> list[Row]:
         row = Row(
             *(name, workload.variant, workload.dtype, workload.causal),
             **dataclasses.asdict(workload.shape),
+            devices=1 + n % 2 if name == "two-gpus" else 1,
             cache_bytes=workload.cache_bytes,
         )
         ms = 1e-3 * workload.flops / 1e9 + 0.01
@@ -104,13 +106,20 @@ def test_rows_become_files_and_figures(name: str, tmp_path: Path) -> None:
     assert (tmp_path / f"{name}.svg").read_text() == drawn, "drawn twice, it must be the same file"
 
 
+def test_of_one_device_there_is_no_figure_of_several(tmp_path: Path) -> None:
+    figures.draw(
+        "two-gpus", [dataclasses.replace(row, devices=1) for row in made_up("two-gpus")], CPU, tmp_path
+    )
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("name", sweeps.SWEEPS)
 def test_tables_hold_both_clocks_and_every_note(name: str) -> None:
-    screen = Console(record=True, width=160, file=open(os.devnull, "w"))  # noqa: SIM115, PTH123
+    screen = Console(record=True, width=200, file=open(os.devnull, "w"))  # noqa: SIM115, PTH123
     tables.show(name, made_up(name), MACHINE, screen)
     screen.file.close()
     text = screen.export_text()
-    assert "device ms" in text and "per-call ms" in text and "of matrix peak" in text
+    assert "device ms" in text and "per-call ms" in text and "of bf16 peak" in text
     assert text.count("refused: NotImplementedError") == sum(bool(row.note) for row in made_up(name))
 
 
@@ -131,6 +140,67 @@ def test_a_refusal_is_a_row() -> None:
 
     row = measurement.measure(attention("x", "cuDNN", TINY, build=fails), CPU, measurement.QUICK)
     assert row.note == "refused: NotImplementedError: head size of 100" and row.ms is None
+
+
+def test_a_warning_is_not_a_refusal() -> None:
+    def warns() -> Built:
+        warnings.warn("old", DeprecationWarning, stacklevel=1)
+        return Built(lambda q, k, v: q + k + v)
+
+    row = measurement.measure(attention("x", "x", TINY, build=warns), CPU, measurement.QUICK)
+    assert row.note == "" and row.ms
+
+
+def test_slow_programs_run_less_often() -> None:
+    assert measurement.FULL.bearable(0.1) == measurement.FULL
+    assert measurement.FULL.bearable(10) == measurement.Effort(16, 2)
+    assert measurement.FULL.bearable(40) == measurement.Effort(10, 1)
+    assert measurement.FULL.bearable(1e4) == measurement.Effort(4, 1)
+
+
+@pytest.mark.parametrize("name", sweeps.SWEEPS)
+def test_any_beginning_of_a_sweep_spans_its_sizes(name: str) -> None:
+    whole = sweeps.workloads(name, GPU)
+    order = sweeps.coarse_first(whole)
+    assert len(order) == len(whole) and {id(each) for each in order} == {id(each) for each in whole}
+    shapes = list(dict.fromkeys(each.shape for each in order))
+    assert shapes[: 2 if len(shapes) > 1 else 1] == list(dict.fromkeys((whole[0].shape, whole[-1].shape)))
+
+
+def test_who_calls_cudnn() -> None:
+    calls = ("__cudnn$fmhaSoftmax", "__cudnn$fmhaSoftmaxF8", "te_fused_attn_forward_ffi")
+    assert all(measurement.CUDNN.search(call) for call in calls)
+    assert not measurement.CUDNN.search("__cublas$gemm te_gemm_v2_ffi")
+
+
+EVIDENCE = {
+    "what": "against itself",
+    "size": "cuDNN",
+    "limit": 1.1,
+    "trials": 3,
+    "answers": {"faster": 2, "undecided": 1},
+    "ratio 1 %, 50 %, 99 %": [0.99, 1.0, 1.01],
+    "interval width 50 %, 99 %": [0.002, 0.003],
+    "seconds 50 %, 99 %": [0.25, 0.4],
+    "reasons": {},
+}
+
+
+def test_the_tables_of_a_readme_come_from_the_data(tmp_path: Path) -> None:
+    rows.write(tmp_path, "seq", made_up("seq"), MACHINE.to_json())
+    readme = tmp_path / "README.md"
+    text = "".join(f"<!-- {name} -->\nold\n<!-- end -->\nkept\n" for name in page.TABLES)
+    readme.write_text(text, encoding="utf-8")
+    page.fill(tmp_path)
+    filled = readme.read_text(encoding="utf-8")
+    assert "NVIDIA Example (compute capability 9.0" in filled and "| 64 | naive bf16 | 0." in filled
+    assert filled.count("old") == 1 and filled.count("kept") == 3, "of the evidence there is no data yet"
+    (tmp_path / "evidence.json").write_text(json.dumps({"experiments": [EVIDENCE]}), encoding="utf-8")
+    page.fill(tmp_path)
+    filled = readme.read_text(encoding="utf-8")
+    assert "| against itself | cuDNN | 3 | 2 | 0 | 1 | 0 | 1 | 0.002 | 0.25 |" in filled
+    page.fill(tmp_path)
+    assert readme.read_text(encoding="utf-8") == filled
 
 
 def test_running_out_of_memory_is_a_row_and_spares_the_larger_ones() -> None:
@@ -162,6 +232,18 @@ def test_the_command_measures_writes_and_draws(tmp_path: Path, monkeypatch: pyte
     assert "no device clock on a CPU" in done.output and "refused" in done.output
     assert {path.name for path in tmp_path.iterdir()} == {"seq.csv", "seq.json", "seq.png", "seq.svg"}
     assert len(json.loads((tmp_path / "seq.json").read_text())["rows"]) == 2
+
+
+def test_without_time_a_sweep_measures_its_first_size_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from autograder.bench import machine
+
+    monkeypatch.setattr(machine, "measured", lambda: CPU)
+    command = ["bench", "seq", "--minutes", "0", "--out", str(tmp_path)]
+    done = CliRunner().invoke(cli.app, command)
+    assert done.exit_code == 0 and "seq: 1 of 12 in time" in done.output, done.output
+    assert len(json.loads((tmp_path / "seq.json").read_text())["rows"]) == 1
 
 
 def test_draw_needs_a_folder() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +20,7 @@ from autograder.bench import timing_evidence
 from autograder.bench.timing_evidence import slowed
 from autograder.bench.variants import library, naive
 from autograder.runner import clocks, timing
-from autograder.runner.clocks import Inputs, Untimed, Wall
+from autograder.runner.clocks import Inputs, Lost, Untimed, Wall
 from autograder.runner.ratio import Verdict
 from autograder.runner.timing import Clocks, Comparison, NotMeasured, Question, WrongOutput, compare
 from autograder.tests.gpu import gpu
@@ -35,12 +36,16 @@ class MadeUp:
 
     name = "made up"
     slowdown = 1.0
+    lost: frozenset[int] = frozenset()  # which rounds
 
     def __init__(self, programs: Sequence[Any], inputs: Inputs, seed: int) -> None:
         self._programs = programs
         self._rng = np.random.default_rng(0)
+        self.rounds = itertools.count()
 
     def round(self, who: Sequence[int], sets: Any) -> tuple[list[Any], list[float]]:
+        if next(self.rounds) in self.lost:
+            raise Lost("a record is missing")
         outputs = [self._programs[program](*arrays) for program, arrays in zip(who, sets, strict=True)]
         noise = np.exp(0.02 * self._rng.standard_normal(len(who)))
         return outputs, [self.slowdown**program * each for program, each in zip(who, noise, strict=True)]
@@ -51,6 +56,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> type[MadeUp]:
     monkeypatch.setattr(timing, "on_gpu", lambda: False)
     monkeypatch.setattr(timing, "WallClock", MadeUp)
     monkeypatch.setattr(MadeUp, "slowdown", 1.0)
+    monkeypatch.setattr(MadeUp, "lost", frozenset())
     return MadeUp
 
 
@@ -67,6 +73,61 @@ def test_faster_and_slower(made_up: type[MadeUp]) -> None:
     assert isinstance(slower, Comparison) and slower.verdict is Verdict.SLOWER
     assert slower.interval.low < 1.25 < slower.interval.high
     assert slower.learner.ms == pytest.approx(1.25, rel=0.05)
+
+
+def test_a_round_that_lost_a_record_is_dropped(made_up: type[MadeUp]) -> None:
+    made_up.lost = frozenset({0, 2, 3, 4, 5})
+    found = compare(double, double, Inputs(SMALL), QUESTION, seed=1)
+    assert isinstance(found, Comparison) and (found.verdict, found.blocks) == (Verdict.FASTER, 12)
+
+
+def test_records_lost_again_and_again_are_no_answer(made_up: type[MadeUp]) -> None:
+    made_up.lost = frozenset(range(1, 1 + clocks.TRIES))
+    found = compare(double, double, Inputs(SMALL), QUESTION, seed=1)
+    assert found == NotMeasured("a record is missing.")
+
+
+def test_only_lost_records_are_worth_another_try() -> None:
+    tries = 0
+
+    def attempt() -> None:
+        nonlocal tries
+        tries += 1
+        raise Untimed("no CUPTI")
+
+    with pytest.raises(Untimed):
+        clocks.patiently(attempt)
+    assert tries == 1
+
+
+def test_what_a_program_runs_is_known_once_two_calls_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = [("a", 1.0), ("b", 2.0)]
+    recorded = iter([[*whole, whole[0]], [*whole, *whole]])
+    monkeypatch.setattr(clocks, "kernels", lambda calls, before: (calls(), next(recorded)))
+    assert clocks.DeviceClock([double], Inputs(SMALL)).kernels == [whole]
+
+
+@pytest.mark.parametrize(("fixed", "by_row"), [(0.06, 1.2), (0.0, 1.0), (0.1, 0.6), (0.02, 2.0)])
+def test_the_slowed_program_is_calibrated(
+    fixed: float, by_row: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timing_evidence, "slowed", lambda function, rows: rows)
+    monkeypatch.setattr(timing_evidence, "compiled", lambda rows, specs: rows)
+    monkeypatch.setattr(timing_evidence, "_ratio", lambda own, rows, inputs: 1 + fixed + by_row * rows / 4096)
+    rows: Any = timing_evidence.quarter_slower(double, specs(LONG), double, Inputs(SMALL))
+    assert 1.22 < 1 + fixed + by_row * rows / 4096 < 1.28
+
+
+def test_the_slowed_program_has_the_same_answer() -> None:
+    q, k, v = jax.random.normal(jax.random.key(0), (3, 1, 8, 2, 4))
+    out = slowed(plain, 2)(q, k, v)
+    assert jnp.array_equal(out, plain(q, k, v))
+
+
+def test_trials_take_turns() -> None:
+    inputs = Inputs(SMALL)
+    pairs = [timing_evidence.Pair(what, "", len, len, inputs, n) for what, n in (("a", 10), ("b", 2))]
+    assert "".join(pair.what for pair in timing_evidence.in_turn(pairs)) == "aaaaabaaaaab"
 
 
 def test_no_time_is_no_answer(made_up: type[MadeUp]) -> None:
@@ -175,7 +236,7 @@ def test_on_a_gpu_a_program_beside_itself(
 def test_on_a_gpu_more_work_is_slower(
     gpu: None, function: Callable[..., Any], shape: tuple[int, ...]
 ) -> None:
-    programs = compiled(function, shape), compiled(slowed(function), shape)
+    programs = compiled(function, shape), compiled(slowed(function, shape[1] // 4), shape)
     found = compare(*programs, Inputs(specs(shape)), Question(1.1, 20), seed=1)
     assert isinstance(found, Comparison) and found.verdict is Verdict.SLOWER, found
 
