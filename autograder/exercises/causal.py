@@ -8,7 +8,7 @@ from autograder import inputs, oracle
 from autograder.arrays import Array, Spec
 from autograder.exercises.attention import Case
 from autograder.exercises.scenarios import SOUND, Twins, twins
-from autograder.exercises.shapes import Shapes
+from autograder.exercises.shapes import ALONE, Shapes
 from autograder.faults import explain
 from autograder.plan import Evidence, Function, Plan, Problem, Question, Verdicts
 from autograder.wire import Header
@@ -23,8 +23,9 @@ CASES = (
     Case(FUNCTION, (2, 16, 16, 2, 2, 32), "bfloat16", ("normal", "mixed_heads"), is_causal=True),
     Case(FUNCTION, (2, 6, 6, 2, 2, 8), is_causal=True, gradient=True),
 )
-SHAPES = Shapes(FUNCTION)
+SHAPES = Shapes(FUNCTION, ALONE)
 DIFFERENCES = (("T = S", 8, 8), ("T < S", 4, 9))
+SOUND_STEP = "Look at outputs t < s alone, and allow for rounding: compare with a limit, never for equality."
 DIFFERENCE_TOLERANCE = 1e-4
 """Of the largest entry of full attention; two right float32 answers differ by some 1e-6."""
 
@@ -100,8 +101,9 @@ def _question(key: str, about: str, right: bool, arrays: tuple[Array, ...], func
         if type(answer["value"]) is not bool:
             return Problem(f"{about}: expected True or False, got {answer['value']!r}")
         detail = f"{about}: expected {right}, got {answer['value']}"
-        found = "a sound function is called a leak" if right else "a leak is not seen"
-        return Problem(detail, found)
+        if right:
+            return Problem(detail, "A sound function is called a leak.", SOUND_STEP)
+        return Problem(detail, "A leak is not seen.")
 
     step = {"kind": "black_box", "function": "is_causal"}
     return Question(key, about, step, judge, arrays, function)
@@ -129,7 +131,7 @@ def _difference(rng: np.random.Generator, name: str, t: int, s: int) -> Question
         if all(abs(got - want) <= limit for got, want in zip(came, right, strict=True)):
             return None
         swapped = all(abs(got - want) <= limit for got, want in zip(came[::-1], right, strict=True))
-        diagnosis = "first and last are exchanged" if swapped else ""
+        diagnosis = "First and last are exchanged." if swapped else ""
         wanted = ", ".join(f"{number:.4g}" for number in right)
         return Problem(
             f"{about}: expected ({wanted}), got ({', '.join(f'{number:.4g}' for number in came)})", diagnosis

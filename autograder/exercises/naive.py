@@ -8,7 +8,7 @@ from autograder.catalog import SPEED
 from autograder.device import Gpu
 from autograder.exercises.attention import COMMON, EXTREME, HALF, Case, no_library
 from autograder.exercises.gpu import raced, sizes
-from autograder.exercises.shapes import Shapes
+from autograder.exercises.shapes import ALONE, Shapes
 from autograder.plan import Evidence, GpuPlan, Plan, Race, Verdicts
 
 FUNCTION = "naive_attention"
@@ -25,7 +25,7 @@ GRADIENTS = (
     Case(FUNCTION, (2, 6, 5, 2, 2, 16), rounds=("normal", "mixed_heads"), gradient=True),
     Case(FUNCTION, (1, 8, 8, 2, 2, 16), "bfloat16", gradient=True),
 )
-SHAPES = Shapes(FUNCTION)
+SHAPES = Shapes(FUNCTION, ALONE)
 
 
 def plan(rng: np.random.Generator) -> Plan:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -56,6 +56,8 @@ GROUPS = (
     Call("where two query heads share a key head", ("BTNH", "BSPH", "BSPH"), fits=True),
     Call("where all query heads share one", ("BTNH", "BS1H", "BS1H"), fits=True),
 )
+ALONE = (*MISFITS, HEADS, *FITS, *(replace(call, fits=False) for call in GROUPS))
+"""For attention in which no heads are shared."""
 
 
 @dataclass(frozen=True)
@@ -125,10 +127,11 @@ def _raised(answer: Header, about: str, named: Sequence[int]) -> Problem | None:
     if error is None:
         return Problem(
             f"{about}: expected ValueError, but it returned an array of shape {answer['returned'][0]}",
-            "sizes that do not fit broadcast into an answer",
+            "Sizes that do not fit broadcast into an answer.",
         )
     if not {"ValueError", "TypeError"}.intersection(error["types"]):
-        return Problem(f"{about}: expected ValueError, got {error['types'][0]}: {error['message']}")
+        came = f"{error['types'][0]}: {error['message']}".removesuffix(": ")
+        return Problem(f"{about}: expected ValueError, got {came}")
     if all(re.search(rf"\b{size}\b", error["message"]) for size in named):
         return None
     wanted = " and ".join(map(str, named))

@@ -6,6 +6,8 @@ import numpy as np
 
 
 def causal_attention(query, key, value):
+    if key.shape[-2:] != query.shape[-2:]:
+        raise ValueError(f"heads of {query.shape} and {key.shape}")  # the library would share them
     return jax.nn.dot_product_attention(query, key, value, is_causal=True)
 
 
