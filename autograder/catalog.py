@@ -44,7 +44,7 @@ class Exercise:
 SHAPES_HINT = "Check ranks and sizes first (TODO 1) and raise ValueError where they do not fit."
 LIBRARY_HINT = "Write the steps yourself, with jnp.einsum or matmul and jax.nn.softmax."
 HALF_HINT = "Compute scores and softmax in float32 (preferred_element_type) and cast back at the end."
-GRADIENT_HINT = "Build the answer from differentiable operations; stop_gradient and casts to integers cut it."
+GRADIENT_HINT = "Get the values right first. Then look for what cuts a gradient: stop_gradient, round, casts."
 SPEED_HINT = "Keep the operands of a matrix product in bfloat16 and ask for preferred_element_type=float32."
 
 EXERCISES = (

@@ -6,21 +6,21 @@ from autograder.plan import Problem
 from autograder.wire import Header
 
 VALUES_UNKNOWN = (
-    "the value of an array was needed while tracing",
+    "The value of an array was needed while tracing.",
     "Use shapes and dtypes for Python decisions, and jnp.where or lax for decisions on values.",
 )
 KNOWN: dict[str, tuple[str, str]] = {
-    "NotImplementedError": ("it is not finished", "Work through the numbered TODOs in the file."),
+    "NotImplementedError": ("It is not finished.", "Work through the numbered TODOs in the file."),
     "TracerBoolConversionError": VALUES_UNKNOWN,
     "TracerArrayConversionError": VALUES_UNKNOWN,
     "TracerIntegerConversionError": VALUES_UNKNOWN,
     "ConcretizationTypeError": VALUES_UNKNOWN,
     "UnexpectedTracerError": (
-        "an array of an earlier call was kept and used again",
+        "An array of an earlier call was kept and used again.",
         "Keep no arrays in module or global variables.",
     ),
-    "SystemExit": ("it called sys.exit", "Return a value or raise an error; the grader ends the process."),
-    "RecursionError": ("it calls itself without an end", "Look for a function that calls itself."),
+    "SystemExit": ("It called sys.exit.", "Return a value or raise an error; the grader ends the process."),
+    "RecursionError": ("It calls itself without an end.", "Look for a function that calls itself."),
     "ModuleNotFoundError": ("", "Import installed packages only, and TransformerEngine inside the function."),
     "ScopeCollectionNotFound": ("init ran outside autocast, perhaps", "Open it around module.init too."),
     "SyntaxError": ("", "Correct the line and run grade again."),
@@ -34,9 +34,10 @@ def explain(answer: Header, about: str) -> Problem | None:
         return None
     kind, message = error["types"][0], error["message"]
     line = f" at line {error['line']}" if error["line"] else ""
+    raised = f"{kind}{line}: {message}".removesuffix(": ")
     diagnosis, next_step = next((KNOWN[name] for name in error["types"] if name in KNOWN), ("", ""))
     if kind == "WrongValue":
         return Problem(f"{about}: {message}{line}", diagnosis, next_step)
     if error["where"] == "import":
-        return Problem(f"the file does not load: {kind}{line}: {message}", diagnosis, next_step)
-    return Problem(f"{about}: raised {kind}{line}: {message}", diagnosis, next_step)
+        return Problem(f"the file does not load: {raised}", diagnosis, next_step)
+    return Problem(f"{about}: raised {raised}", diagnosis, next_step)

@@ -22,10 +22,10 @@ OUTPUT = Spec((ROWS, FEATURES), "float32")
 WEIGHT = Spec((FEATURES_IN, FEATURES), "float32")
 ENGINE: Header = {"ok": True, "reason": ""}
 PLACES = {
-    (True, False): "init ran inside autocast, apply did not",
-    (False, True): "apply ran inside autocast, init did not",
-    (False, False): "neither init nor apply ran inside autocast",
-    (True, True): "both ran inside autocast though support.ok is False",
+    (True, False): "init ran inside autocast, apply did not.",
+    (False, True): "apply ran inside autocast, init did not.",
+    (False, False): "Neither init nor apply ran inside autocast.",
+    (True, True): "Both ran inside autocast though support.ok is False.",
 }
 
 

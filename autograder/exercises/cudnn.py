@@ -144,7 +144,7 @@ def label(evidence: Evidence, run: Run) -> Problem | None:
     if called is not (backend == "cudnn"):
         held = f"a call of {CUDNN_CALL}…" if called else "no cuDNN call"
         return Problem(
-            f"{about}: backend={backend!r}, but the program holds {held}", "the label is not what runs"
+            f"{about}: backend={backend!r}, but the program holds {held}", "The label is not what runs."
         )
     if backend != run.backend:
         cannot = "cannot serve this call there" if run.backend == "xla" else "can serve this call there"

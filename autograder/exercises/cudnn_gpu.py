@@ -92,7 +92,7 @@ def _memory(evidence: Evidence, gpu: Gpu) -> Problem | None:
             return Problem(
                 f"{case.key}: {temporary:,} bytes of temporary memory; a (B, N, T, S) bfloat16 matrix has "
                 f"{matrix:,}, and the limit is {CUDNN_MEMORY:.0%} of it",
-                "the scores are stored",
+                "The scores are stored.",
             )
         found.append(temporary)
     growth, allowed = found[1] / max(found[0], 1), LENGTHS[1] / LENGTHS[0]

@@ -79,14 +79,14 @@ def _ran(evidence: Evidence, recipe: str) -> Problem | None:
     if paths != VARIABLES[recipe]:
         return Problem(
             f"{key}: expected the variables {VARIABLES[recipe]}, got {paths!r}",
-            "init ran outside autocast, or under another recipe",
+            "init ran outside autocast, or under another recipe.",
         )
     facts = evidence.facts[key]
     if not any(name.startswith(GEMM) for name in facts.float8_calls):
         held = ", ".join(facts.compiled_calls) or "no custom call"
         return Problem(
             f"{key}: in the compiled program no product of TransformerEngine takes f8; it holds {held}",
-            "apply ran outside autocast",
+            "apply ran outside autocast.",
         )
     return evidence.first((key,))
 

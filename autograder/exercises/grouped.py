@@ -83,7 +83,7 @@ def _copies(evidence: Evidence) -> Problem | None:
         f"{LEAN.about}: the largest array in the program has {largest} elements; "
         f"key and value have {allowed}, so the limit is {allowed} "
         f"({largest / allowed:.3g} times as many; N / K is {n // k})",
-        "K and V are copied out to more heads",
+        "K and V are copied out to more heads.",
     )
 
 
@@ -98,7 +98,12 @@ def _cache(rng: np.random.Generator, dtype: str, itemsize: int) -> Question:
         came = answer["value"]
         if type(came) is int and came == right:
             return None
-        known = {right // 2: "K or V alone is counted", right / itemsize: "the dtype's bytes are not counted"}
+        known = {
+            right // 2: "K or V alone is counted.",
+            right * 2 // itemsize: "Two bytes an element are counted, whatever the dtype.",
+            right / itemsize: "The dtype's bytes are not counted.",
+            right: "It is not an int of Python.",
+        }
         diagnosis = known.get(came, "") if type(came) in (int, float) else ""
         return Problem(f"{about}: expected the int {right}, got {came!r}", diagnosis)
 

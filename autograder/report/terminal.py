@@ -98,8 +98,9 @@ def _failed(group: Sequence[CheckResult], checks: dict[str, Check]) -> Iterator[
     if first.diagnosis:
         yield _row(f"Looks like: {first.diagnosis}", "bold", 4)
     # Where one problem hits several checks, their different hints are about something else.
-    if first.next_step and len({check.next_step for check in group}) == 1:
-        yield _row(f"Next: {first.next_step}", "", 4)
+    shared = len({check.next_step for check in group}) == 1
+    if step := first.next_step if shared else "Correct this first: all these checks need it.":
+        yield _row(f"Next: {step}", "", 4)
 
 
 def _printed(output: str) -> Iterator[Row]:

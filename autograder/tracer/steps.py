@@ -120,7 +120,10 @@ def _program(learner: Callable[..., Any], step: Step, labels: Header) -> Program
 def _pullback(program: Program) -> Program:
     def pullback(*arrays: jax.Array) -> Any:
         *primals, cotangent = arrays
-        _, pull = jax.vjp(program, *primals)
+        out, pull = jax.vjp(program, *primals)
+        if (out.shape, out.dtype) != (cotangent.shape, cotangent.dtype):
+            wanted, came = (f"{array.dtype}{list(array.shape)}" for array in (cotangent, out))
+            raise WrongValue(f"the output should be {wanted} and is {came}")
         return pull(cotangent)
 
     return pullback
