@@ -85,7 +85,7 @@ def list_exercises() -> None:
 
 @app.command()
 def doctor() -> None:
-    """Say what can be graded on this machine, what waits, and what to install."""
+    """Say what this machine can grade, and what to install."""
     from autograder import doctor
 
     for line in doctor.lines():
@@ -138,7 +138,9 @@ def _grade(
     screen = terminal.console(sys.stderr if json == document.STDOUT else sys.stdout)
     terminal.show(report, screen, folder)
     for name, sha256 in report.provenance.sha256.items():
-        if earlier and earlier["sha256"].get(name) != sha256:
+        if earlier and name not in earlier["seed"]:
+            screen.print(f"The earlier report holds no {name}: its inputs were drawn afresh.")
+        elif earlier and earlier["sha256"].get(name) != sha256:
             screen.print(f"{name}.py is not the file that the earlier report graded.")
     return report.exit_code
 

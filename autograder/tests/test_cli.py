@@ -228,6 +228,8 @@ def test_the_solution_passes_and_its_report_can_be_replayed(tmp_path: Path) -> N
     assert first["provenance"]["seed"] == second["provenance"]["seed"]
     assert second["provenance"]["replay"] and not first["provenance"]["replay"]
     assert "never a grade" in done.stderr
+    other = run("4", "--replay", str(report))
+    assert "The earlier report holds no grouped_query: its inputs were drawn afresh." in other.stdout
 
 
 @pytest.mark.slow
