@@ -76,7 +76,7 @@ def is_causal(attention: Attention, query: jax.Array, key: jax.Array, value: jax
 
     Output t can see position s > t if some change of key[:, s] or value[:, s], no entry by more than 3, moves
     output[:, t] by more than 1e-3 of its largest entry. What you are asked about is clear by ten times: a
-    leak moves it by more than 1e-2, and rounding by less than 1e-4, or by one step of bfloat16.
+    leak moves it by more than 1e-2, and rounding by less than 1e-4, or by one step of bfloat16, 2^-7.
 
     A leak can hide: in late positions only, in one head or one batch row, in the keys only (a mask after the
     softmax whose weights are not normalised again) or in the values only. A gradient at one point can miss

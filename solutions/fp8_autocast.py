@@ -35,7 +35,7 @@ def fp8_support(device: jax.Device, op: Literal["matmul", "attention"] = "matmul
     name: lists of names forget the L4, the L40S, the RTX 50, and next year's GPU.
 
     Rules: checked in this order; the first that refuses decides, and its reason says which it was.
-        1. platform: `device.platform` is a GPU's, not "cpu" or "tpu".
+        1. platform: `device.platform` is "gpu", not "cpu" or "tpu".
         2. capability: `device.compute_capability`, a string such as "9.0". It may be too old or not such a
            number ("gfx942", an AMD GPU), or the attribute may be absent. "10.0" is later than "8.9".
         3. TransformerEngine can be imported.
