@@ -147,7 +147,7 @@ _AXIS = "Take the softmax over the keys: the axis of length S, the last one of t
 _ALIGN = "Position t sees the keys s ≤ t, its own included, counted from the first key whatever T and S."
 _BEFORE = "Give hidden scores a very low value before the softmax: jnp.where(mask, scores, low)."
 _HEADS = "Query head n uses key/value head n // G with G = N // K: neighbours share a head."
-WIDER = "Compute scores and softmax in float32 and cast to the query's dtype at the end."
+WIDER = "Compute scores and softmax in float32 (preferred_element_type) and cast back at the end."
 
 # Of mistakes that give the same numbers on some inputs the first one here is named.
 MISTAKES: tuple[Mistake, ...] = (
