@@ -7,7 +7,7 @@ import numpy as np
 from autograder import inputs, oracle
 from autograder.arrays import Array, Spec
 from autograder.exercises.attention import Case
-from autograder.exercises.scenarios import SOUND, Twins, twins
+from autograder.exercises.scenarios import SOUND, Twins, Weights, twins
 from autograder.exercises.shapes import ALONE, Shapes
 from autograder.faults import explain
 from autograder.plan import Evidence, Function, Plan, Problem, Question, Verdicts
@@ -37,8 +37,10 @@ GROUPS: dict[str, tuple[tuple[str, int, int, str], ...]] = {
     ),
     "partial_leaks": (
         ("a leak late in the sequence", 10, 10, "float32"),
-        ("a leak in one head", 7, 7, "float32"),
-        ("a leak in one batch row", 7, 7, "float32"),
+        ("a leak in the first head", 6, 6, "float32"),
+        ("a leak in the last head", 6, 6, "float32"),
+        ("a leak in the first batch row", 6, 6, "float32"),
+        ("a leak in the last batch row", 6, 6, "float32"),
     ),
     "one_way_leaks": (
         ("a leak through the keys alone", 7, 7, "float32"),
@@ -58,8 +60,8 @@ def plan(rng: np.random.Generator) -> Plan:
     boxes = [
         question
         for group, members in GROUPS.items()
-        for (name, t, s, dtype), sound in zip(members, rng.permutation(len(SOUND)), strict=False)
-        for question in _questions(rng, group, twins(rng, name, SOUND[sound], t=t, s=s, dtype=dtype))
+        for (name, t, s, dtype), sound in zip(members, _sound(rng, len(members)), strict=True)
+        for question in _questions(rng, group, twins(rng, name, sound, t=t, s=s, dtype=dtype))
     ]
     order = rng.permutation(len(boxes))
     shuffled = tuple(boxes[place] for place in order)
@@ -78,6 +80,12 @@ def judge(evidence: Evidence) -> Verdicts:
             for group, members in GROUPS.items()
         },
     }
+
+
+def _sound(rng: np.random.Generator, count: int) -> list[Weights]:
+    """Sound functions in a drawn order, each as often as another."""
+    order = rng.permutation(len(SOUND))
+    return [SOUND[order[place % len(SOUND)]] for place in range(count)]
 
 
 def _questions(rng: np.random.Generator, group: str, pair: Twins) -> list[Question]:

@@ -74,6 +74,10 @@ class _Shifted:
     by: int
 
 
+Leak = Callable[[np.random.Generator, int, int], Weights | _Shifted]
+"""From a generator, T and S to one leak."""
+
+
 def _where(scores: Array, mask: Array) -> Array:
     return oracle.softmax(np.where(mask, scores, -np.inf))
 
@@ -125,14 +129,14 @@ def _late(rng: np.random.Generator, t: int, s: int) -> Weights:
     return lambda scores, mask: _where(scores, mask | rows)
 
 
-def _one_head(rng: np.random.Generator, t: int, s: int) -> Weights:
-    head = np.arange(2)[:, None, None] == int(rng.integers(2))
-    return lambda scores, mask: _where(scores, mask | head)
+def _in_head(head: int) -> Leak:
+    at = np.arange(2)[:, None, None] == head
+    return lambda rng, t, s: lambda scores, mask: _where(scores, mask | at)
 
 
-def _one_row(rng: np.random.Generator, t: int, s: int) -> Weights:
-    row = np.arange(2)[:, None, None, None] == int(rng.integers(2))
-    return lambda scores, mask: _where(scores, mask | row)
+def _in_row(row: int) -> Leak:
+    at = np.arange(2)[:, None, None, None] == row
+    return lambda rng, t, s: lambda scores, mask: _where(scores, mask | at)
 
 
 def _keys_only(rng: np.random.Generator, t: int, s: int) -> Weights:
@@ -154,13 +158,15 @@ def _bottom_right(rng: np.random.Generator, t: int, s: int) -> Weights:
     return lambda scores, mask: _where(scores, _visible(mask, (None, s - t)))
 
 
-LEAKS: dict[str, Callable[[np.random.Generator, int, int], Weights | _Shifted]] = {
+LEAKS: dict[str, Leak] = {
     "no mask": _no_mask,
     "a transposed mask": _transposed,
     "a mask that reaches one position too far": _one_too_far,
     "a leak late in the sequence": _late,
-    "a leak in one head": _one_head,
-    "a leak in one batch row": _one_row,
+    "a leak in the first head": _in_head(0),
+    "a leak in the last head": _in_head(1),
+    "a leak in the first batch row": _in_row(0),
+    "a leak in the last batch row": _in_row(1),
     "a leak through the keys alone": _keys_only,
     "a leak through the values alone": _values_only,
     "a window that reaches forward": _window_forward,

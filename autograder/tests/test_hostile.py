@@ -125,8 +125,8 @@ WORKS = {
 def impatient() -> Iterator[Run]:
     """A grader with short limits, and the loop that it runs in."""
     with asyncio.Runner() as loop:
-        limits = Limits(wall_seconds=20, cpu_seconds=20)
-        grader = loop.run(Grader(Settings(limits, Limits(wall_seconds=20))).__aenter__())
+        limits = Limits(wall_seconds=12, cpu_seconds=12)
+        grader = loop.run(Grader(Settings(limits, Limits(wall_seconds=15))).__aenter__())
 
         def run(folder: Path) -> ExerciseResult:
             return loop.run(grader.grade(catalog.EXERCISES[0], folder)).result
