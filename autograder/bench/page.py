@@ -11,7 +11,7 @@ from typing import Any
 from autograder.bench import tables
 from autograder.bench.rows import Row
 
-PLACE = re.compile(r"(?<=<!-- )([a-z]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
+PLACE = re.compile(r"<!-- ([a-z]+) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def fill(folder: Path) -> None:
@@ -25,7 +25,7 @@ def fill(folder: Path) -> None:
         if not (folder / source).is_file():
             return match[0]
         document = json.loads((folder / source).read_text(encoding="utf-8"))
-        return f"{match[1]}{match[2]}{chr(10).join(lines(document))}\n"
+        return "\n".join([f"<!-- {match[1]} -->", *lines(document), "<!-- end -->"])
 
     page.write_text(PLACE.sub(filled, page.read_text(encoding="utf-8")), encoding="utf-8")
 
@@ -51,7 +51,7 @@ def _clocks(document: dict[str, Any]) -> Iterator[str]:
             times = (
                 f"{each:.3g}" if each else "" for each in (row.percall_ms, row.amortised_ms, row.device_ms)
             )
-            yield _line(row.T, row.label, *times, row.kernels, tables.size(row.temp_bytes))
+            yield _line(row.T, row.label, *times, row.kernels or "", tables.size(row.temp_bytes))
 
 
 def _evidence(document: dict[str, Any]) -> Iterator[str]:

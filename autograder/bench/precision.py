@@ -80,7 +80,7 @@ def _plain_module(heads: int, shape: tuple[int, int, int]) -> Plain:
 
     example = jax.random.normal(jax.random.key(0), shape, jnp.bfloat16)
     plain = Plain(module, jax.jit(apply), None, example)
-    return dataclasses.replace(plain, variables=meta.unbox(jax.jit(plain.initial)(example)))
+    return dataclasses.replace(plain, variables=meta.unbox(jax.jit(lambda x: plain.initial(x))(example)))
 
 
 def _module(recipe: str, heads: int, shape: tuple[int, int, int]) -> Built:

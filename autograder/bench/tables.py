@@ -71,7 +71,7 @@ def _columns(rows: Sequence[Row], machine: Machine) -> list[tuple[str, Cell]]:
         ("burst ms", lambda row: _number(row.amortised_ms)),
         ("TFLOP/s", lambda row: _number(row.tflops)),
         (f"of {SHORT.get(dtype, dtype)} peak", lambda row: _percent(row.peak_share)),
-        ("of bandwidth", lambda row: _percent(row.bandwidth_share)),
+        ("of copy rate", lambda row: _percent(row.bandwidth_share)),
         ("temporary", lambda row: size(row.temp_bytes)),
     ]
     if machine.gpu:

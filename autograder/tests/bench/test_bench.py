@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import math
@@ -9,8 +10,14 @@ import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any, cast
 
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
@@ -218,6 +225,60 @@ def test_an_absent_engine_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformer_engine", None)
     for workload in (attention("te", "TE", TINY), precision.module_workload("DelayedScaling", 1, 8, 128)):
         assert "not installed: " in measurement.measure(workload, CPU, measurement.QUICK).note
+
+
+class Recorded:
+    """A stand-in for TransformerEngine's module: one product, scaled by a variable under autocast."""
+
+    enabled = False
+
+    @classmethod
+    @contextlib.contextmanager
+    def autocast(cls, enabled: bool, recipe: Any) -> Iterator[None]:
+        cls.enabled = enabled
+        yield
+        cls.enabled = False
+
+
+class Module(nn.Module):
+    head_dim: int
+    num_attention_heads: int
+    attn_mask_type: str
+    input_layernorm: bool
+    dtype: Any
+    transpose_batch_sequence: bool
+
+    @nn.compact
+    def __call__(self, x: jax.Array, y: jax.Array, deterministic: bool) -> tuple[jax.Array, None]:
+        assert deterministic and x is y
+        size = self.head_dim * self.num_attention_heads
+        kernel = nn.with_partitioning(nn.initializers.lecun_normal(), (None, None))
+        weights: Any = self.param("kernel", kernel, (size, size), self.dtype)
+        out = x @ weights
+        if Recorded.enabled:
+            out *= self.variable("fp8_metas", "scale", lambda: jnp.full((), 0.5)).value.astype(out.dtype)
+        return out, None
+
+
+def test_the_module_is_compared_with_itself_without_autocast(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipes = SimpleNamespace(DelayedScaling=object, Float8CurrentScaling=object)
+    monkeypatch.setitem(sys.modules, "transformer_engine", ModuleType("transformer_engine"))
+    monkeypatch.setitem(sys.modules, "transformer_engine.jax", cast("ModuleType", Recorded))
+    inner = SimpleNamespace(MultiHeadAttention=Module)
+    monkeypatch.setitem(sys.modules, "transformer_engine.jax.flax", cast("ModuleType", inner))
+    monkeypatch.setitem(
+        sys.modules, "transformer_engine.common", cast("ModuleType", SimpleNamespace(recipe=recipes))
+    )
+    monkeypatch.setattr(sys.modules["transformer_engine"], "jax", Recorded, raising=False)
+    precision._plain_module.cache_clear()
+    found = [
+        measurement.measure(precision.module_workload(recipe, 1, 8, 128), CPU, measurement.QUICK)
+        for recipe in precision.RECIPES
+    ]
+    precision._plain_module.cache_clear()
+    assert all(row.note == "hidden 128" and row.ms for row in found), found
+    assert found[0].error is None and found[1].error == found[3].error == pytest.approx(0.5, abs=0.01)
+    assert found[2].error != found[1].error, "two steps of the gradient have changed the scale"
 
 
 def test_the_command_measures_writes_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
