@@ -9,6 +9,7 @@ VALUES_UNKNOWN = (
     "The value of an array was needed while tracing.",
     "Use shapes and dtypes for Python decisions, and jnp.where or lax for decisions on values.",
 )
+RETURNS = "Compare with the stub: what it defines, and what the docstring says under Returns."
 KNOWN: dict[str, tuple[str, str]] = {
     "NotImplementedError": ("It is not finished.", "Work through the numbered TODOs in the file."),
     "TracerBoolConversionError": VALUES_UNKNOWN,
@@ -37,7 +38,7 @@ def explain(answer: Header, about: str) -> Problem | None:
     raised = f"{kind}{line}: {message}".removesuffix(": ")
     diagnosis, next_step = next((KNOWN[name] for name in error["types"] if name in KNOWN), ("", ""))
     if kind == "WrongValue":
-        return Problem(f"{about}: {message}{line}", diagnosis, next_step)
+        return Problem(f"{about}: {message}{line}", next_step=RETURNS)
     if error["where"] == "import":
         return Problem(f"the file does not load: {raised}", diagnosis, next_step)
     return Problem(f"{about}: raised {raised}", diagnosis, next_step)

@@ -148,7 +148,10 @@ def label(evidence: Evidence, run: Run) -> Problem | None:
         )
     if backend != run.backend:
         cannot = "cannot serve this call there" if run.backend == "xla" else "can serve this call there"
-        return Problem(f"{about}: expected backend={run.backend!r}, got {backend!r}: cuDNN {cannot}")
+        step = "Ask for cuDNN wherever the docstring says that it serves." if run.backend == "cudnn" else ""
+        return Problem(
+            f"{about}: expected backend={run.backend!r}, got {backend!r}: cuDNN {cannot}", next_step=step
+        )
     if backend == "cudnn":
         if reason is None:
             return None

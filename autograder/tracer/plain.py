@@ -36,8 +36,14 @@ def field(answer: Any, name: str) -> Any:
     try:
         return getattr(answer, name)
     except AttributeError:
-        kind = "None" if answer is None else f"a {type(answer).__name__}"
-        raise WrongValue(f"it returned {kind}, which has no attribute {name!r}") from None
+        raise WrongValue(f"it returned {kind(answer)}, which has no attribute {name!r}") from None
+
+
+def kind(answer: Any) -> str:
+    """What an answer is, in a learner's words."""
+    if answer is None:
+        return "None"
+    return "an array" if isinstance(answer, jax.Array) else f"a {type(answer).__name__}"
 
 
 def _number(value: Any) -> Any:

@@ -17,7 +17,7 @@ from autograder.arrays import DTYPES, Array, Spec
 from autograder.tracer import doubles
 from autograder.tracer.blackbox import BlackBox
 from autograder.tracer.faults import WrongValue
-from autograder.tracer.plain import field, plain
+from autograder.tracer.plain import field, kind, plain
 from autograder.wire import Header
 
 Answer = tuple[Header, bytes]
@@ -134,11 +134,7 @@ def _array(result: Any) -> jax.Array:
         return result
     if isinstance(result, np.ndarray):
         raise WrongValue("it returned a NumPy array, fixed while tracing; return a JAX array")
-    raise WrongValue(f"it returned {_kind(result)} where an array was expected")
-
-
-def _kind(result: Any) -> str:
-    return "None" if result is None else f"a {type(result).__name__}"
+    raise WrongValue(f"it returned {kind(result)} where an array was expected")
 
 
 def exported(
