@@ -14,13 +14,9 @@ def hear(found: Interrogation, evidence: Evidence) -> None:
     for step in evidence.plan.steps:
         answer = found.answers.get(step.key)
         if answer is None:
-            culprit, reason = found.ended or ("", "it sent no answer")
-            where = (
-                step.about
-                if culprit in ("", step.key)
-                else f"{step.about}: not reached, since {abouts[culprit]}"
-            )
-            problem: Problem | None = Problem(f"{where}: the process ended: {reason}")
+            culprit, reason = found.ended or (step.key, "it sent no answer")
+            # The same words for all that was not reached, so that a report says them once.
+            problem: Problem | None = Problem(f"{abouts[culprit]}: the process ended: {reason}")
         elif isinstance(step, Question):
             problem = _asked(step, answer)
         else:

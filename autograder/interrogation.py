@@ -9,6 +9,7 @@ from typing import Any
 from autograder import wire
 from autograder.arrays import Array, Spec, pack, unpack
 from autograder.plan import Function, Question, Trace
+from autograder.runner.client import GraderFault
 from autograder.sandbox import Child, ChildEnded, ChildTimeout
 from autograder.source import Source
 from autograder.wire import Header, WireError
@@ -44,11 +45,15 @@ class Interrogation:
 
 
 async def interrogate(child: Child, source: Source, steps: Sequence[Trace | Question]) -> Interrogation:
-    """Ask everything of a fresh tracer, then kill it; raises nothing for what a learner's code does."""
+    """Ask everything of a fresh tracer, then kill it.
+
+    Raises GraderFault where the tracer ends before it has begun with the learner's module, and nothing for
+    what that module does.
+    """
     result = Interrogation()
     black_boxes = _black_boxes(steps)
     try:
-        await child.send(*_request(source, steps))
+        await _begin(child, *_request(source, steps))
         for index, step in enumerate(steps):
             result.ended = (step.key, "")
             header, artifact = await _answer(child, index, black_boxes)
@@ -67,6 +72,18 @@ async def interrogate(child: Child, source: Source, steps: Sequence[Trace | Ques
         await child.kill()
     result.output = child.output
     return result
+
+
+async def _begin(child: Child, header: Header, blob: bytes) -> None:
+    """Send the request, and wait until all of ours is imported and none of the learner's has run."""
+    try:
+        await child.send(header, blob)
+        if (await child.receive())[0] == {"ready": True}:
+            return
+        reason = "it did not say that it was ready"
+    except (ChildEnded, WireError) as error:
+        reason = str(error)
+    raise GraderFault(f"the tracer did not start: {reason}. {child.output[-500:]}")
 
 
 def _request(source: Source, steps: Sequence[Trace | Question]) -> tuple[Header, bytes]:

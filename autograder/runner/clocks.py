@@ -185,7 +185,7 @@ def split(records: Sequence[Kernel], expected: Sequence[Counter[str]]) -> list[f
     times, offset = [], 0
     for names in expected:
         mine = records[offset : offset + names.total()]
-        if Counter(name for name, _ in mine) != names:
+        if _names(mine) != names:
             raise Lost("the kernels that CUPTI recorded differ from call to call")
         times.append(sum(ms for _, ms in mine))
         offset += names.total()
@@ -207,14 +207,17 @@ class DeviceClock:
             for arrays in sets[:3]:  # XLA records some programs as a CUDA graph in their first calls
                 jax.block_until_ready(program(*arrays))
             self.kernels.append(patiently(functools.partial(self._kernels, program, sets[3:])))
-        self._names = [Counter(name for name, _ in found) for found in self.kernels]
+        self._names = [_names(found) for found in self.kernels]
 
     def _kernels(self, program: Program, sets: Sequence[Arrays]) -> list[Kernel]:
-        """Those of one call. Lost where two calls in a row did not run the same."""
-        _, records = kernels(lambda: [program(*arrays) for arrays in sets], self._inputs.evict)
-        mine = records[: len(records) // len(sets)]
-        split(records, [Counter(name for name, _ in mine)] * len(sets))
-        return mine
+        """Those of one call. Lost where two calls did not run the same."""
+        first, second = (self._call(program, arrays)[1] for arrays in sets)
+        if _names(first) != _names(second):
+            raise Lost("the kernels that CUPTI recorded differ from call to call")
+        return second
+
+    def _call(self, program: Program, arrays: Arrays) -> tuple[Any, list[Kernel]]:
+        return kernels(lambda: program(*arrays), self._inputs.evict)
 
     def round(self, who: Sequence[int], sets: Sequence[Arrays]) -> tuple[list[Any], list[float]]:
         """Outputs and milliseconds of the programs `who`, one after the other, each with its own set."""
@@ -223,7 +226,25 @@ class DeviceClock:
             return [self._programs[program](*arrays) for program, arrays in zip(who, sets, strict=True)]
 
         outputs, records = kernels(calls, self._inputs.evict)
-        return outputs, split(records, [self._names[program] for program in who])
+        try:
+            return outputs, split(records, [self._names[program] for program in who])
+        except Lost:  # a program on several streams: its last kernels come after the next call's first
+            return self._apart(who, sets)
+
+    def _apart(self, who: Sequence[int], sets: Sequence[Arrays]) -> tuple[list[Any], list[float]]:
+        """`round` with a session for each call."""
+        outputs, times = [], []
+        for program, arrays in zip(who, sets, strict=True):
+            output, records = self._call(self._programs[program], arrays)
+            if _names(records) != self._names[program]:
+                raise Lost("the kernels that CUPTI recorded differ from call to call")
+            outputs.append(output)
+            times.append(sum(ms for _, ms in records))
+        return outputs, times
+
+
+def _names(records: Sequence[Kernel]) -> Counter[str]:
+    return Counter(name for name, _ in records)
 
 
 class WallClock:

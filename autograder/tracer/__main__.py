@@ -69,6 +69,7 @@ def main() -> None:
     header, blob = channel.request()
     steps.prepare(header["steps"])
     _forget()
+    channel.send({"ready": True})
     for answer, artifact in session.answers(header, blob):
         channel.send(answer, artifact)
     sys.stdout.flush()

@@ -102,9 +102,18 @@ def test_only_lost_records_are_worth_another_try() -> None:
 
 def test_what_a_program_runs_is_known_once_two_calls_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = [("a", 1.0), ("b", 2.0)]
-    recorded = iter([[*whole, whole[0]], [*whole, *whole]])
+    recorded = iter([whole, whole[:1], whole, whole[::-1]])  # a record is lost; then only their order differs
     monkeypatch.setattr(clocks, "kernels", lambda calls, before: (calls(), next(recorded)))
-    assert clocks.DeviceClock([double], Inputs(SMALL)).kernels == [whole]
+    assert clocks.DeviceClock([double], Inputs(SMALL)).kernels == [whole[::-1]]
+
+
+def test_a_program_on_several_streams_is_timed_call_by_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    call, mixed = [("a", 1.0), ("b", 2.0)], [("a", 1.0), ("a", 1.0), ("b", 2.0), ("b", 2.0)]
+    recorded = iter([call, call, mixed, call, call])
+    monkeypatch.setattr(clocks, "kernels", lambda calls, before: (calls(), next(recorded)))
+    clock = clocks.DeviceClock([double], Inputs(SMALL))
+    outputs, times = clock.round([0, 0], Inputs(SMALL).sets(1, 2))
+    assert len(outputs) == 2 and times == [3.0, 3.0]
 
 
 @pytest.mark.parametrize(("fixed", "by_row"), [(0.06, 1.2), (0.0, 1.0), (0.1, 0.6), (0.02, 2.0)])
