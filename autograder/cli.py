@@ -129,8 +129,9 @@ def _grade(
 
     from autograder import grading
     from autograder.report import progress, terminal
+    from autograder.submission import Settings
 
-    settings = grading.Settings(seeds=earlier["seed"] if earlier else None)
+    settings = Settings(seeds=earlier["seed"] if earlier else None)
     with progress.shown(exercises, sys.stderr) as say:
         report = asyncio.run(grading.grade(exercises, folder, settings, say))
     if json is not None:

@@ -124,11 +124,9 @@ def bars(*columns: tuple[Value, str]) -> Panel:
 
 def refusals(axes: Axes, rows: Sequence[Row], machine: Machine) -> None:
     """TFLOP/s by head size, and a cross where the size was refused."""
-    ran = [row for row in rows if row.tflops]
+    ran = {row.H: row.tflops for row in rows if row.tflops}
     refused = [row for row in rows if not row.tflops]
-    axes.plot(
-        [row.H for row in ran], [row.tflops for row in ran], "o-", color="black", markersize=4, label="ran"
-    )
+    axes.plot([*ran], [*ran.values()], "o-", color="black", markersize=4, label="ran")
     axes.plot([row.H for row in refused], [0] * len(refused), "x", color="#d55e00", label="refused")
     axes.set_xlabel("head size H")
     axes.set_ylabel(f"TFLOP/s by {clock(machine)}")

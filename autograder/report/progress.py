@@ -11,7 +11,7 @@ from autograder.report.terminal import console
 from autograder.results import ExerciseResult
 
 if TYPE_CHECKING:
-    from autograder.grading import Progress
+    from autograder.submission import Progress
 
 
 @contextmanager

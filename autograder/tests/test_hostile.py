@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from autograder import catalog, workspace
-from autograder.grading import Grader, Settings
+from autograder.grading import Grader
 from autograder.results import ExerciseResult, Outcome
 from autograder.sandbox import Limits
+from autograder.submission import Settings
 from autograder.tests.conftest import failed
 
 pytestmark = pytest.mark.slow
