@@ -10,6 +10,10 @@ VALUES_UNKNOWN = (
     "Use shapes and dtypes for Python decisions, and jnp.where or lax for decisions on values.",
 )
 RETURNS = "Compare with the stub: what it defines, and what the docstring says under Returns."
+CALLBACK = (
+    "calls back into Python (jax.debug.print, jax.debug.callback, jax.pure_callback, io_callback): "
+    "a graded function is data and has no Python to call"
+)
 KNOWN: dict[str, tuple[str, str]] = {
     "NotImplementedError": ("It is not finished.", "Work through the numbered TODOs in the file."),
     "TracerBoolConversionError": VALUES_UNKNOWN,
@@ -37,6 +41,9 @@ def explain(answer: Header, about: str) -> Problem | None:
     line = f" at line {error['line']}" if error["line"] else ""
     raised = f"{kind}{line}: {message}".removesuffix(": ")
     diagnosis, next_step = next((KNOWN[name] for name in error["types"] if name in KNOWN), ("", ""))
+    if "host_callbacks" in message:  # JAX's words for a program that cannot leave its process
+        next_step = "Remove the call; print while you develop, not here."
+        return Problem(f"{about}: it {CALLBACK}", next_step=next_step)
     if kind == "WrongValue":
         return Problem(f"{about}: {message}{line}", next_step=RETURNS)
     if error["where"] == "import":

@@ -96,14 +96,15 @@ def _read_file(folder: Path, path: Path) -> bytes:
         raise Unreadable(f"{path} cannot be followed: {error}") from None
     if not real.is_relative_to(folder.resolve()):
         raise Unreadable(f"{path} is a link that leaves its folder; put the file itself there")
+    if real.is_dir():
+        raise Unreadable(f"{path} is a folder; expected a Python file")
     flags = (
         os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     )
     try:
         descriptor = os.open(real, flags)
     except OSError as error:
-        what = "a folder" if real.is_dir() else f"not readable: {error.strerror}"
-        raise Unreadable(f"{path} is {what}; expected a Python file") from None
+        raise Unreadable(f"{path} is not readable: {error.strerror}; expected a Python file") from None
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise Unreadable(f"{path} is not a regular file; expected a Python file")

@@ -131,7 +131,10 @@ def _view(role: Role, writable: Path | None, scratch_bytes: int | None) -> View:
     home = PACKAGE.parent if (PACKAGE.parent / "pyproject.toml").is_file() else PACKAGE
     parts = [PACKAGE / name for name in ("tracer", "wire.py", "arrays.py", "limits.py")]
     shown = parts if role is Role.TRACER else [PACKAGE]
-    return View(shown, [home, PACKAGE / "_files"], writable, scratch_bytes)
+    # Beside an editable install, a folder of our name with a copy of the solutions lies among the packages.
+    named = {(Path(entry) / PACKAGE.name).resolve() for entry in sys.path}
+    copies = sorted(path for path in named if path.is_dir() and path != PACKAGE)
+    return View(shown, [home, PACKAGE / "_files", *copies], writable, scratch_bytes)
 
 
 def _alone(command: Sequence[str], environment: Mapping[str, str], uid: int | None) -> Launch:

@@ -407,7 +407,7 @@ def attention_with_fallback(query, key, value, *, is_causal=False):
     output = jax.nn.dot_product_attention(query, key, value, is_causal=is_causal, implementation=backend)
     return AttentionRun(output, backend, None if backend == "cudnn" else "7.5")
 """,
-        says="No module named 'autograder'",
+        says="No module named 'autograder",
     ),
     "opens_the_doubles_autocast_itself": Attack(
         "fp8_autocast",

@@ -29,15 +29,17 @@ def body(lines: str) -> str:
     return f"{HEAD}def naive_attention(query, key, value):\n{indented}"
 
 
-RIGHT = body(
-    "if query.ndim != 4 or key.ndim != 4 or key.shape != value.shape:\n"
-    "    raise ValueError('shapes')\n"
-    "if (query.shape[0], *query.shape[2:]) != (key.shape[0], *key.shape[2:]):\n"
-    "    raise ValueError('shapes')\n"
+ATTEND = (
     "scores = jnp.einsum('btnh,bsnh->bnts', query, key, preferred_element_type=jnp.float32)\n"
     "weights = jax.nn.softmax(scores / query.shape[-1] ** 0.5, axis=-1)\n"
     "out = jnp.einsum('bnts,bsnh->btnh', weights, value, preferred_element_type=jnp.float32)\n"
     "return out.astype(query.dtype)"
+)
+RIGHT = body(
+    "if query.ndim != 4 or key.ndim != 4 or key.shape != value.shape:\n"
+    "    raise ValueError('shapes')\n"
+    "if (query.shape[0], *query.shape[2:]) != (key.shape[0], *key.shape[2:]):\n"
+    "    raise ValueError('shapes')\n" + ATTEND
 )
 
 # Source, and a part of the message that its learner reads.
@@ -70,7 +72,11 @@ FAILS: dict[str, tuple[str | bytes, str]] = {
     "numpy_array": (body("return np.zeros(query.shape, np.float32)"), "NumPy array"),
     "uses_numpy": (body("return np.asarray(query)"), "raised TracerArrayConversionError"),
     "tracer_leak": (
-        HEAD + "kept = []\n" + body("kept.append(query)\nreturn kept[0] * 2.0")[len(HEAD) :],
+        HEAD
+        + "kept = []\n"
+        + body("kept.append(query)\n" + ATTEND.replace("out.astype", "(out + 0 * kept[0].sum()).astype"))[
+            len(HEAD) :
+        ],
         "raised UnexpectedTracerError",
     ),
     "wrong_shape": (body("return query[0]"), "expected float32[2, 7, 3, 16], got float32[7, 3, 16]"),
@@ -86,7 +92,7 @@ FAILS: dict[str, tuple[str | bytes, str]] = {
         "calls back into Python",
     ),
     "debug_print": (body("jax.debug.print('{}', query[0, 0, 0, 0])\nreturn query"), "jax.debug.print"),
-    "linalg": (body("return query * jnp.linalg.det(jnp.eye(3))"), "linear-algebra"),
+    "linalg": (body("return query * jnp.linalg.eigh(jnp.eye(4) * query.sum())[0].sum()"), "linear-algebra"),
     "random": (
         body("return jax.lax.rng_uniform(query.min(), query.max(), query.shape).astype(query.dtype)"),
         "random",
@@ -99,7 +105,7 @@ FAILS: dict[str, tuple[str | bytes, str]] = {
     ),
     "markup_and_escapes": (body(r"raise RuntimeError('\x1b[2J[bold red]\ud800\x00')"), "raised RuntimeError"),
     "endless_program": (
-        body("return jax.lax.while_loop(lambda x: jnp.isfinite(x).any(), lambda x: x * 1.0, query)"),
+        body("return query + jax.lax.while_loop(lambda i: i >= 0, lambda i: (i + 1) % 7, jnp.int32(0))"),
         "did not answer within",
     ),
     "huge_program": (

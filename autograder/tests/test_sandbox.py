@@ -319,3 +319,14 @@ def test_devices_show_only_where_they_are_asked_for(monkeypatch: pytest.MonkeyPa
     assert "--dev-bind /dev/null /dev/null" in with_gpu and "--ro-bind /sys /sys" in with_gpu
     without = " ".join(mounts.View([]).options())
     assert "--dev-bind" not in without and "/sys" not in without.split()
+
+
+def test_a_folder_of_our_name_among_the_packages_is_hidden(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """An editable install copies the solutions there."""
+    (tmp_path / "autograder" / "_files").mkdir(parents=True)
+    monkeypatch.syspath_prepend(tmp_path)
+    hidden = sandbox._view(sandbox.Role.TRACER, None, None).hidden
+    assert (tmp_path / "autograder").resolve() in hidden
+    assert sandbox.PACKAGE not in hidden

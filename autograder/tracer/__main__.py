@@ -49,7 +49,8 @@ def open_channel() -> Channel:
 
 def _forget() -> None:
     """Leave nothing of this package to import: what asks the doubles would be right nowhere but here."""
-    sys.path.remove(str(Path(__file__).resolve().parents[2]))
+    ours = Path(__file__).resolve().parents[2]
+    sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != ours]
     for name in [name for name in sys.modules if name.partition(".")[0] == "autograder"]:
         del sys.modules[name]
 

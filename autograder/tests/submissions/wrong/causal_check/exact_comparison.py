@@ -1,6 +1,6 @@
 """Calls any difference a leak, also one of rounding.
 
-Fails: other_shapes
+Fails: partial_leaks
 """
 
 import jax
