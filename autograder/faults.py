@@ -44,6 +44,8 @@ def explain(answer: Header, about: str) -> Problem | None:
     if "host_callbacks" in message:  # JAX's words for a program that cannot leave its process
         next_step = "Remove the call; print while you develop, not here."
         return Problem(f"{about}: it {CALLBACK}", next_step=next_step)
+    if "leaves for PyTreeDef" in message:  # as JAX 0.10 says it when the array reaches jax.export
+        return Problem(f"{about}: raised {kind}{line}: {message}", *KNOWN["UnexpectedTracerError"])
     if kind == "WrongValue":
         return Problem(f"{about}: {message}{line}", next_step=RETURNS)
     if error["where"] == "import":
