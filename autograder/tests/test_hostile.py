@@ -73,7 +73,7 @@ FAILS: dict[str, tuple[str | bytes, str]] = {
     "uses_numpy": (body("return np.asarray(query)"), "raised TracerArrayConversionError"),
     "tracer_leak": (
         HEAD
-        + "kept = []\n"
+        + "kept, library = [], jax.nn.dot_product_attention\n"
         + body("kept.append(query)\n" + ATTEND.replace("out.astype", "(out + 0 * kept[0].sum()).astype"))[
             len(HEAD) :
         ],
