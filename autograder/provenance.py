@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from autograder import sandbox
@@ -34,10 +34,10 @@ def of(
     )
 
 
-def versions() -> dict[str, str]:
-    """Installed versions of what a grade depends on."""
+def versions(more: Sequence[str] = ()) -> dict[str, str]:
+    """Installed versions of what a grade depends on, and of `more` packages."""
     found = {"python": platform.python_version()}
-    for name in PACKAGES:
+    for name in (*PACKAGES, *more):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

@@ -9,19 +9,17 @@ import platform
 import statistics
 import subprocess
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from autograder import provenance
 from autograder.arrays import Spec
 from autograder.runner import clocks
+from autograder.runner.device import cudnn_version
 
-PACKAGES = (
-    *("attention-lab", "jax", "jaxlib", "flax", "numpy", "transformer-engine", "transformer-engine-jax"),
-    *("jax-cuda12-plugin", "jax-cuda13-plugin", "nvidia-cuda-cupti"),
-)
+PACKAGES = ("transformer-engine-jax", "jax-cuda12-plugin", "jax-cuda13-plugin", "nvidia-cuda-cupti")
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def measured() -> Machine:
         capability=str(getattr(device, "compute_capability", "")) if gpu else "",
         driver=_driver() if gpu else "",
         cudnn=_cudnn() if gpu else "",
-        versions=_versions(),
+        versions=provenance.versions(PACKAGES),
         l2_bytes=clocks.l2_bytes(),
         memory_bytes=int((device.memory_stats() or {}).get("bytes_limit", 0)),
         matrix_tflops=tflops,
@@ -103,24 +101,9 @@ def _median_ms(function: Any, specs: list[Spec]) -> float:
     return statistics.median(clocks.patiently(lambda: clock.round([0] * 10, inputs.sets(1, 10))[1]))
 
 
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
 def _cudnn() -> str:
-    try:
-        from jax._src import lib
-
-        number = lib.cuda_versions.cudnn_get_version()  # type: ignore[union-attr]
-    except (ImportError, AttributeError, RuntimeError):
-        return ""
-    return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
+    number = cudnn_version()
+    return f"{number // 10000}.{number // 100 % 100}.{number % 100}" if number else ""
 
 
 def _driver() -> str:

@@ -15,7 +15,7 @@ def facts() -> Header:
         "platform": found.platform,
         "kind": found.device_kind,
         "capability": str(getattr(found, "compute_capability", "")),
-        "cudnn": _cudnn(),
+        "cudnn": cudnn_version(),
     }
 
 
@@ -35,7 +35,8 @@ def engine() -> str:
     return ""
 
 
-def _cudnn() -> int:
+def cudnn_version() -> int:
+    """As JAX loaded it, 91900 for 9.19; 0 where there is none."""
     try:
         from jax._src.lib import cuda_versions
 
