@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from autograder.pages import stages
+
 GPU_CUDNN = "needs an NVIDIA GPU of compute capability 8.0 or later"
 GPU_FP8 = "needs an NVIDIA GPU of compute capability 8.9 or later, with TransformerEngine"
 LEAST = {GPU_CUDNN: (8, 0), GPU_FP8: (8, 9)}
@@ -38,7 +40,8 @@ class Exercise:
 
     @property
     def page(self) -> str:
-        return f"course/{self.name}.md"
+        """The course's page about it."""
+        return f"course/{stages.of_exercise(self.number).file}"
 
 
 SHAPES_HINT = "Check ranks and sizes first (TODO 1) and raise ValueError where they do not fit."

@@ -44,7 +44,7 @@ def test_the_report_says_all_of_it() -> None:
         "Next: Compute scores and softmax in float32.",
         "4 points wait for an NVIDIA GPU of compute capability 8.0 or later (speed)",
         "It printed (the last 16 of 40 lines):",
-        "Course page: course/naive_attention.md",
+        "Course page: course/02-naive.md",
         "Not started: fill in the stub in " + str(FOLDER / "causal_check.py"),
         "Not started: kv_cache_bytes (2 points) in " + str(FOLDER / "grouped_query.py"),
         "Passed: ran_fp8; simulated: capability, transformer_engine, autocast",
