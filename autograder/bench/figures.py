@@ -1,4 +1,7 @@
-"""Figures of the sweeps, PNG and SVG; each says which machine, versions and clock. They read in grey too."""
+"""Figures of the sweeps, PNG and SVG, and SVG for dark mode; each says which machine, versions and clock.
+
+They read in grey too.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +16,37 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from autograder.bench.machine import Machine
 from autograder.bench.rows import Row
+from autograder.bench.theme import DARK, LIGHT, Theme
 
 Value = Callable[[Row], float | None]
 Bound = Callable[[Machine], tuple[float, str]]
-Panel = Callable[[Axes, Sequence[Row], Machine], None]
+Panel = Callable[[Axes, Sequence[Row], Machine, Theme], None]
 
-COLOURS = ("#000000", "#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MARKERS = "osD^vPX"
 STYLES = ("-", "--", "-.", ":", (0, (6, 1)), (0, (3, 1, 1, 1)), (0, (1, 2)))
 
 
 def draw(name: str, rows: Sequence[Row], machine: Machine, folder: Path) -> None:
-    """`name`.png and `name`.svg in `folder`; nothing where there is nothing to draw."""
+    """`name`.png, `name`.svg and `name`-dark.svg in `folder`; nothing where there is nothing to draw."""
     if not any(row.ms for row in rows) or (name == "two-gpus" and max(row.devices for row in rows) == 1):
         return
+    for theme in (LIGHT, DARK):
+        with matplotlib.rc_context({**theme.rc, "svg.hashsalt": name, "svg.fonttype": "none"}):
+            figure = _figure(name, rows, machine, theme)
+            if theme is LIGHT:
+                figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
+            figure.savefig(folder / f"{name}{theme.suffix}.svg", metadata={"Date": None, "Creator": None})
+
+
+def _figure(name: str, rows: Sequence[Row], machine: Machine, theme: Theme) -> Figure:
     title, panels = FIGURES[name]
     figure = Figure(figsize=(5.2 * len(panels), 4.2), layout="constrained")
     row_of_axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for axes, panel in zip(row_of_axes, panels, strict=True):
-        panel(axes, rows, machine)
+        panel(axes, rows, machine, theme)
     _align([axes for axes in row_of_axes if axes.get_yscale() == "log"])
     figure.suptitle(f"{title}\n{machine.label}", fontsize=9)
-    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
-        figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
+    return figure
 
 
 def lines(
@@ -51,9 +61,11 @@ def lines(
 ) -> Panel:
     """A line for each `name` over a column of the rows, or of those that are `only`; and what bounds them."""
 
-    def panel(axes: Axes, rows: Sequence[Row], machine: Machine) -> None:
+    def panel(axes: Axes, rows: Sequence[Row], machine: Machine, theme: Theme) -> None:
         rows = [row for row in rows if only(row)]
-        looks = zip(itertools.cycle(COLOURS), itertools.cycle(MARKERS), itertools.cycle(STYLES), strict=False)
+        looks = zip(
+            itertools.cycle(theme.colours), itertools.cycle(MARKERS), itertools.cycle(STYLES), strict=False
+        )
         labels = dict.fromkeys(name(row) for row in rows)
         for label, look in zip(labels, looks, strict=False):
             colour, marker, style = look
@@ -71,7 +83,7 @@ def lines(
                 )
         if bound is not None:
             height, label = bound(machine)
-            axes.axhline(height, color="#777777", linewidth=0.8, label=label)
+            axes.axhline(height, color=theme.grey, linewidth=0.8, label=label)
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label.format(clock=clock(machine)))
         axes.set_xscale("log", base=2)
@@ -92,10 +104,9 @@ def lines(
 def bars(*columns: tuple[Value, str]) -> Panel:
     """A bar for each row and column, the columns named in the legend."""
 
-    def panel(axes: Axes, rows: Sequence[Row], machine: Machine) -> None:
+    def panel(axes: Axes, rows: Sequence[Row], machine: Machine, theme: Theme) -> None:
         rows = [row for row in rows if row.ms]
         height = 0.8 / len(columns)
-        shades = ("#222222", "#bbbbbb", "#777777")
         for n, (value, label) in enumerate(columns):
             at = [place + n * height for place in range(len(rows))]
             known = [(place, value(row)) for place, row in zip(at, rows, strict=True)]
@@ -105,8 +116,8 @@ def bars(*columns: tuple[Value, str]) -> Panel:
                     [place for place, _ in drawn],
                     [width for _, width in drawn],
                     height,
-                    color=shades[n],
-                    edgecolor="black",
+                    color=theme.shades[n],
+                    edgecolor=theme.ink,
                     linewidth=0.4,
                     label=label.format(clock=clock(machine)),
                 )
@@ -122,12 +133,12 @@ def bars(*columns: tuple[Value, str]) -> Panel:
     return panel
 
 
-def refusals(axes: Axes, rows: Sequence[Row], machine: Machine) -> None:
+def refusals(axes: Axes, rows: Sequence[Row], machine: Machine, theme: Theme) -> None:
     """TFLOP/s by head size, and a cross where the size was refused."""
     ran = {row.H: row.tflops for row in rows if row.tflops}
     refused = [row for row in rows if not row.tflops]
-    axes.plot([*ran], [*ran.values()], "o-", color="black", markersize=4, label="ran")
-    axes.plot([row.H for row in refused], [0] * len(refused), "x", color="#d55e00", label="refused")
+    axes.plot([*ran], [*ran.values()], "o-", color=theme.ink, markersize=4, label="ran")
+    axes.plot([row.H for row in refused], [0] * len(refused), "x", color=theme.colours[1], label="refused")
     axes.set_xlabel("head size H")
     axes.set_ylabel(f"TFLOP/s by {clock(machine)}")
     axes.set_xticks(range(0, max(row.H for row in rows) + 1, 32))

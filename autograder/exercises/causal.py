@@ -37,6 +37,7 @@ GROUPS: dict[str, tuple[tuple[str, int, int, str], ...]] = {
     ),
     "partial_leaks": (
         ("a leak late in the sequence", 10, 10, "float32"),
+        ("a leak of the last key alone", 6, 6, "float32"),
         ("a leak in the first head", 6, 6, "float32"),
         ("a leak in the last head", 6, 6, "float32"),
         ("a leak in the first batch row", 6, 6, "float32"),

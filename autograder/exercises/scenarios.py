@@ -129,6 +129,12 @@ def _late(rng: np.random.Generator, t: int, s: int) -> Weights:
     return lambda scores, mask: _where(scores, mask | rows)
 
 
+def _one_later_key(rng: np.random.Generator, t: int, s: int) -> Weights:
+    """One row sees the one key after it, the last of all: no two later keys are there to exchange."""
+    row = np.arange(t)[:, None] == min(t, s - 1) - 1
+    return lambda scores, mask: _where(scores, mask | row)
+
+
 def _in_head(head: int) -> Leak:
     at = np.arange(2)[:, None, None] == head
     return lambda rng, t, s: lambda scores, mask: _where(scores, mask | at)
@@ -163,6 +169,7 @@ LEAKS: dict[str, Leak] = {
     "a transposed mask": _transposed,
     "a mask that reaches one position too far": _one_too_far,
     "a leak late in the sequence": _late,
+    "a leak of the last key alone": _one_later_key,
     "a leak in the first head": _in_head(0),
     "a leak in the last head": _in_head(1),
     "a leak in the first batch row": _in_row(0),

@@ -23,7 +23,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from autograder import cli
-from autograder.bench import figures, measurement, page, precision, rows, sweeps, tables
+from autograder.bench import figures, measurement, page, precision, rows, sweeps, tables, theme
 from autograder.bench.cli import What
 from autograder.bench.machine import Machine
 from autograder.bench.rows import Row
@@ -108,6 +108,9 @@ def test_rows_become_files_and_figures(name: str, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     drawn = (tmp_path / f"{name}.svg").read_text()
     assert "NVIDIA Example" in drawn and "cuDNN 9.19.0" in drawn
+    dark = (tmp_path / f"{name}-dark.svg").read_text()
+    assert "NVIDIA Example" in dark and theme.DARK.ground in dark and theme.DARK.ground not in drawn
+    assert theme.LIGHT.ink in drawn and theme.LIGHT.ink not in dark, "black is not to be seen on dark"
     assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     figures.draw(name, again, MACHINE, tmp_path)
     assert (tmp_path / f"{name}.svg").read_text() == drawn, "drawn twice, it must be the same file"
@@ -291,7 +294,9 @@ def test_the_command_measures_writes_and_draws(tmp_path: Path, monkeypatch: pyte
     done = CliRunner().invoke(cli.app, ["bench", "seq", "--quick", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert "no device clock on a CPU" in done.output and "refused" in done.output
-    assert {path.name for path in tmp_path.iterdir()} == {"seq.csv", "seq.json", "seq.png", "seq.svg"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("seq.csv", "seq.json", "seq.png", "seq.svg", "seq-dark.svg")
+    }
     assert len(json.loads((tmp_path / "seq.json").read_text())["rows"]) == 2
 
 
