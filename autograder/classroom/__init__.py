@@ -1,0 +1,1 @@
+"""Classes: the exercises as notebooks, handed in and graded through nbgrader."""
