@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from autograder import author, beside, sandbox, workspace
+from autograder import beside, sandbox, stubs, workspace
 from autograder.catalog import GPU_FP8, LEAST, Check, Exercise
 from autograder.device import Gpu
 from autograder.gate import Gate
@@ -239,5 +239,5 @@ def _line(text: str) -> str:
 def _untouched(exercise: Exercise, source: Source) -> set[str]:
     """The functions whose syntax tree is still the stub's."""
     solution = (workspace.solutions() / f"{exercise.name}.py").read_text(encoding="utf-8")
-    stub = parse(exercise.name, author.stub(solution).encode())
+    stub = parse(exercise.name, stubs.stub(solution).encode())
     return {name for name in exercise.functions if same_code(source.function(name), stub.function(name))}

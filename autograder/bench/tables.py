@@ -54,7 +54,7 @@ def size(count: int | None) -> str:
     for unit, each in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= each:
             return f"{count / each:.3g} {unit}"
-    return f"{count} B"
+    return f"{count} bytes"
 
 
 def _column(name: str) -> Cell:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder import author
+from autograder import author, stubs
 
 SOLUTION = '''"""Exercise 0."""
 
@@ -59,7 +59,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_stub_keeps_documentation_and_drops_regions() -> None:
-    assert author.stub(SOLUTION) == STUB
+    assert stubs.stub(SOLUTION) == STUB
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_stub_keeps_documentation_and_drops_regions() -> None:
 )
 def test_marks_that_do_not_pair_up(source: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        author.stub(source)
+        stubs.stub(source)
 
 
 def test_check_passes_in_step(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,10 +107,10 @@ def test_broken_solution_is_named(project: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_this_projects_stubs_are_in_step() -> None:
-    assert author.differences() == []
+    assert stubs.differences() == []
 
 
-@pytest.mark.parametrize("path", author.stubs(), ids=lambda path: str(path.stem))
+@pytest.mark.parametrize("path", stubs.stubs(), ids=lambda path: str(path.stem))
 def test_stub_is_documented_and_raises(path: Path) -> None:
     """Every public function has a docstring, numbered TODOs, and nothing after them but the raise."""
     text = path.read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder import author, catalog, workspace
+from autograder import catalog, stubs, workspace
 from autograder.tests.conftest import Grade, failed
 
 CORPUS = Path(__file__).parent / "submissions"
@@ -28,11 +28,11 @@ def without_others(file: Path) -> str:
     named = should_fail(file)
     asked = {check.function or exercise.functions[0] for check in exercise.checks if check.id in named}
     solution = (workspace.solutions() / f"{exercise.name}.py").read_text(encoding="utf-8")
-    stubs = {node.name: node for node in functions(author.stub(solution))}
+    by_name = {node.name: node for node in functions(stubs.stub(solution))}
     module = ast.parse(file.read_text(encoding="utf-8"))
     for place, node in enumerate(module.body):
         if isinstance(node, ast.FunctionDef) and node.name in set(exercise.functions) - asked:
-            module.body[place] = stubs[node.name]
+            module.body[place] = by_name[node.name]
     # A stub's annotations name types that the module may not have: they stay text.
     return "from __future__ import annotations\n" + ast.unparse(module)
 
