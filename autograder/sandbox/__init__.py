@@ -30,6 +30,8 @@ __all__ = [
     "Limits",
     "Role",
     "SandboxUnavailable",
+    "confinement",
+    "hidden",
     "kind",
     "start",
     "why",
@@ -126,15 +128,20 @@ def confinement() -> Confinement:
     return Confinement(f"learner code runs under bubblewrap: {own}", found)
 
 
-def _view(role: Role, writable: Path | None, scratch_bytes: int | None) -> View:
+def hidden() -> list[Path]:
+    """Where solutions, their history and our own code lie: learner code sees none of it."""
     # A checkout holds the solutions and their history beside the package; an installed package within.
     home = PACKAGE.parent if (PACKAGE.parent / "pyproject.toml").is_file() else PACKAGE
-    parts = [PACKAGE / name for name in ("tracer", "wire.py", "arrays.py", "limits.py")]
-    shown = parts if role is Role.TRACER else [PACKAGE]
     # Beside an editable install, a folder of our name with a copy of the solutions lies among the packages.
     named = {(Path(entry) / PACKAGE.name).resolve() for entry in sys.path}
     copies = sorted(path for path in named if path.is_dir() and path != PACKAGE)
-    return View(shown, [home, PACKAGE / "_files", *copies], writable, scratch_bytes)
+    return [home, PACKAGE / "_files", *copies]
+
+
+def _view(role: Role, writable: Path | None, scratch_bytes: int | None) -> View:
+    parts = [PACKAGE / name for name in ("tracer", "wire.py", "arrays.py", "limits.py")]
+    shown = parts if role is Role.TRACER else [PACKAGE]
+    return View(shown, hidden(), writable, scratch_bytes)
 
 
 def _alone(command: Sequence[str], environment: Mapping[str, str], uid: int | None) -> Launch:

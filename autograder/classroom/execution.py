@@ -1,0 +1,105 @@
+"""Runs a notebook's cells so that people see what they print; no score of ours comes from there."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode, v4
+from nbgrader.preprocessors import Execute
+
+from autograder.classroom.kernel import SandboxedKernelManager
+
+MAX_OUTPUT = 2**20
+"""Characters of output that a notebook keeps; what comes after is dropped as it comes."""
+LEFT_OUT = "\n(more output than is kept: the rest is left out)\n"
+
+
+class BoundedExecute(Execute):
+    """nbgrader's Execute in a sandboxed kernel, with one time limit and one limit on output a notebook.
+
+    `timeout` is the seconds that a whole notebook may take. Our own test cells are not run. Whatever ends
+    the kernel ends the run of this notebook alone: cells that were not run hold an error, so that nbgrader
+    gives nothing for them.
+    """
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(
+            **{
+                "kernel_manager_class": SandboxedKernelManager,
+                "kernel_name": "python3",
+                "shutdown_kernel": "immediate",
+                **traits,
+            }
+        )
+        self.interrupt_on_timeout = False
+        self.error_on_timeout: dict[str, str] = {}
+        self.timeout_func = lambda cell: max(1, round(self._until - time.monotonic()))
+
+    def preprocess(self, nb: NotebookNode, resources: Any, km: Any = None) -> tuple[NotebookNode, Any]:
+        self._until = time.monotonic() + self.timeout
+        self._bytes = 0
+        self._skip = frozenset(resources["nbgrader"].get("ours", ()))
+        self._secret = [Path(each) for each in resources["nbgrader"].get("secret", ())]
+        self._done = 0
+        self._folder = Path(tempfile.mkdtemp(prefix="attention-kernel-"))
+        try:
+            return super().preprocess(nb, resources, km)
+        except Exception as error:  # a notebook may do anything to its kernel
+            self.log.warning(
+                "%s: its cells were not run to the end: %s", self._who(resources), self._why(error)
+            )
+            _close(nb.cells[self._done :], self._why(error))
+            return nb, resources
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def create_kernel_manager(self) -> Any:
+        manager = super().create_kernel_manager()
+        manager.share(self._folder, self._secret)
+        return manager
+
+    def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> tuple[NotebookNode, Any]:
+        self._done = index
+        if _id(cell) in self._skip:
+            return cell, resources
+        if cell.cell_type == "code" and cell.source.strip() and time.monotonic() > self._until:
+            raise TimeoutError
+        return super().preprocess_cell(cell, resources, index)
+
+    def process_message(self, msg: Any, cell: NotebookNode, cell_index: int) -> Any:
+        size = len(repr(msg["content"])) if msg["msg_type"] != "status" else 0
+        self._bytes += size
+        if self._bytes > MAX_OUTPUT and size:
+            if self._bytes - size <= MAX_OUTPUT:
+                cell.outputs.append(v4.new_output("stream", text=LEFT_OUT))
+            return None
+        return super().process_message(msg, cell, cell_index)
+
+    def _why(self, error: Exception) -> str:
+        name = type(error).__name__
+        if "Timeout" in name:
+            return f"they took more than {self.timeout} seconds together"
+        return "the kernel died" if "DeadKernel" in name else f"{name}: {error}"
+
+    @staticmethod
+    def _who(resources: Any) -> str:
+        return f"{resources['nbgrader']['student']}, {resources['nbgrader']['notebook']}"
+
+
+def _close(cells: Sequence[NotebookNode], why: str) -> None:
+    for number, cell in enumerate(cells):
+        if cell.cell_type == "code" and cell.source.strip():
+            text = f"{'Stopped' if number == 0 else 'Not run'}: {why}."
+            cell.outputs = [
+                *(cell.get("outputs", ()) if number == 0 else ()),
+                v4.new_output("error", ename="Stopped", evalue=text, traceback=[text]),
+            ]
+
+
+def _id(cell: NotebookNode) -> str:
+    return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))

@@ -1,0 +1,26 @@
+"""What a student reads below a test cell: what `grade` shows of its checks."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from autograder.classroom.groups import Group
+from autograder.report import terminal
+from autograder.results import CheckResult, Report
+
+
+def checks(report: Report, group: Group) -> tuple[CheckResult, ...]:
+    """The results of the group's checks."""
+    ids = {check.id for check in group.checks}
+    return tuple(check for check in report.exercises[0].checks if check.id in ids)
+
+
+def text(report: Report, group: Group, notes: Sequence[str] = ()) -> str:
+    """The report on these checks alone, and what was left out of the module that they saw."""
+    part = replace(report, exercises=(replace(report.exercises[0], checks=checks(report, group)),))
+    page = io.StringIO()
+    terminal.show(part, terminal.console(page), Path())
+    return page.getvalue() + "".join(f"Note: {note}.\n" for note in notes)

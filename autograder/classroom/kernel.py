@@ -1,0 +1,80 @@
+"""The kernel that runs a class's notebooks: one a notebook, in a sandbox where there is one.
+
+It sees this Python and a folder of its own, and neither the course, its gradebook, the solutions nor the
+network: it talks through sockets in that folder.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from jupyter_client.manager import AsyncKernelManager
+
+from autograder import limits, sandbox
+from autograder.sandbox import Limits, users
+from autograder.sandbox.mounts import View
+
+LIMITS = Limits(cpu_seconds=600, memory_bytes=4 * 2**30, processes=256)
+# Cells may ask for a grade as they did at home; it is given elsewhere.
+CHECK = (
+    "import sys, types; sys.modules['autograder'] = types.ModuleType('autograder'); "
+    "sys.modules['autograder'].check = lambda *names: print('Graded outside this kernel.'); del sys, types"
+)
+START = """
+import json, os, runpy, sys
+script, limits, *arguments = sys.argv[1:]
+runpy.run_path(script)["apply"](json.loads(limits))
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what it says of itself is of no use here
+os.dup2(1, 2)
+from ipykernel.kernelapp import launch_new_instance
+launch_new_instance(argv=arguments)
+"""
+
+
+class SandboxedKernelManager(AsyncKernelManager):
+    """Starts ipykernel under bubblewrap, or under limits alone where there is none.
+
+    `folder` is what the kernel shares with us: whoever makes it removes it. It sees nothing of `secret`.
+    """
+
+    folder: Path
+    secret: tuple[Path, ...] = ()
+
+    def share(self, folder: Path, secret: Sequence[Path]) -> None:
+        self.folder, self.secret = folder, tuple(secret)
+        self.transport = "ipc"
+        self.ip = str(folder / "ipc")
+        self.connection_file = str(folder / "kernel.json")
+
+    def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
+        """The command line; called when the connection file has been written."""
+        own = ["-f", self.connection_file, f"--IPKernelApp.exec_lines={CHECK}", *(extra_arguments or ())]
+        return command(self.folder, own, self.secret)
+
+
+def command(folder: Path, arguments: Sequence[str], secret: Sequence[Path] = ()) -> list[str]:
+    """What starts ipykernel with these arguments, and shares `folder` with it."""
+    script = Path(limits.__file__)
+    kernel = [*sandbox.PYTHON, "-c", START, str(script), json.dumps(dataclasses.asdict(LIMITS)), *arguments]
+    variables = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": "/tmp",
+        "TMPDIR": "/tmp",
+        "LANG": "C.UTF-8",
+        "JAX_PLATFORMS": "cpu",
+    }
+    wrap, uid = sandbox.confinement().bubblewrap, None
+    if wrap is None:
+        return ["env", *(f"{name}={value}" for name, value in variables.items()), *kernel]
+    if users.root():
+        uid = users.fresh()
+        for path in (folder, *folder.iterdir()):
+            os.chown(path, uid, uid)
+    hidden = [*sandbox.hidden(), *(path.resolve() for path in secret)]
+    view = View([script], hidden, folder, LIMITS.file_bytes)
+    # Its first process shows its environment to the kernel: it starts with none.
+    return ["/usr/bin/env", "-i", *wrap.command(kernel, variables, view, uid)]
