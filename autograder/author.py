@@ -2,6 +2,7 @@
 
 python -m autograder.author stubs [--check]
 python -m autograder.author pages [--check]
+python -m autograder.author notebooks [DIR] [--check]
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 from pathlib import Path
 
 from autograder import stubs
+from autograder.classroom import checking as notebooks
 from autograder.pages import command as pages
 
 ROOT = stubs.ROOT
@@ -27,12 +29,17 @@ def parser() -> argparse.ArgumentParser:
     for name, (_, summary) in COMMANDS.items():
         command = commands.add_parser(name, help=summary)
         command.add_argument("--check", action="store_true", help="write nothing; exit 1 when out of step")
+    command = commands.add_parser("notebooks", help="fill the questions of a class, and write its notebooks")
+    command.add_argument("folder", metavar="DIR", nargs="?", type=Path, help="where to write the notebooks")
+    command.add_argument("--check", action="store_true", help="write nothing; exit 1 when something is wrong")
     return made
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Exit status: 0 done or in step, 1 out of step or wrong."""
     options = parser().parse_args(arguments)
+    if options.command == "notebooks":
+        return notebooks.main(options.check, options.folder)
     return COMMANDS[options.command][0](root, options.check)
 
 

@@ -24,6 +24,11 @@ def solutions() -> Path:
     return _files("solutions")
 
 
+def course() -> Path:
+    """The course's pages and what they show."""
+    return _files("course")
+
+
 def _files(name: str) -> Path:
     packed = PACKAGE / "_files" / name
     return packed if packed.is_dir() else PACKAGE.parent / name
