@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -19,20 +20,29 @@ BLOCKS: dict[str, Callable[[str], str]] = {
 """Markers of one word, by what answers them for a page's file name."""
 
 
-def filled(root: Path) -> tuple[dict[Path, str], list[Problem]]:
-    """What each page of `root`/course should hold, and what could not be found out."""
+@dataclass(frozen=True)
+class Filled:
+    """What a page holds, and what it should."""
+
+    before: str
+    after: str
+
+
+def filled(root: Path) -> tuple[dict[Path, Filled], list[Problem]]:
+    """The pages of `root`/course, and what could not be found out."""
     data = root / "course" / "figures" / "h200"
     pages = {path: path.read_text(encoding="utf-8") for path in sorted((root / "course").glob("*.md"))}
     names = {path: path.relative_to(root).as_posix() for path in pages}
     ran = execution.run({names[path]: outputs.blocks(text) for path, text in pages.items()}, root)
-    made: dict[Path, str] = {}
+    made: dict[Path, Filled] = {}
     problems: list[Problem] = []
     for path, text in pages.items():
         page, wrong = places.fill(names[path], text, partial(answer, path=path, text=text, data=data))
-        made[path], failed = outputs.fill(names[path], page, ran[names[path]])
+        page, failed = outputs.fill(names[path], page, ran[names[path]])
+        made[path] = Filled(text, page)
         problems += wrong + failed
-    if (data / "README.md").is_file():
-        made[data / "README.md"] = h200.filled(data)
+    if (readme := data / "README.md").is_file():
+        made[readme] = Filled(readme.read_text(encoding="utf-8"), h200.filled(data))
     return made, problems
 
 

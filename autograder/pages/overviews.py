@@ -15,8 +15,10 @@ def header(file: str) -> str:
     stage = next((stage for stage in stages.PAGES if stage.file == file), None)
     if stage is None:
         raise Wrong(f"expected a page of autograder/pages/stages.py; {file} is none")
-    first = [] if stage.number is None else [f"Stage {stage.number} of {stages.STAGES[-1].number}"]
-    facts = [*first, f"{stage.minutes} minutes", *([f"on the {PATH}"] if stage.essential else [])]
+    if stage.number is None:
+        return "Beside the stages. [Back to the course](README.md)"
+    facts = [f"Stage {stage.number} of {stages.STAGES[-1].number}", f"{stage.minutes} minutes"]
+    facts += [f"on the {PATH}"] if stage.essential else []
     lines = [f"{' · '.join(facts)}\\", f"Needs {stage.needs}."]
     if exercise := next((each for each in catalog.EXERCISES if each.number == stage.exercise), None):
         file = f"exercises/{exercise.name}.py"

@@ -14,7 +14,7 @@ FP8 = (
 
 @dataclass(frozen=True)
 class Stage:
-    """One page. `name` is its file's in course/, without `.md`; `minutes` are of reading.
+    """One page. `name` is its file's in course/, without `.md`; `minutes` are of reading it through.
 
     `essential` pages make the 60-minute path; `needs` is what running its code takes; `exercise` is a
     number in the catalog.
@@ -62,8 +62,8 @@ STAGES = (
     Stage("13-clean-up", "Clean up", 5, CPU),
 )
 BESIDE = (
-    Stage("instructors", "For instructors", 15, CPU),
-    Stage("glossary", "Glossary", 10, CPU),
+    Stage("instructors", "For instructors", 0, CPU),
+    Stage("glossary", "Glossary", 0, CPU),
 )
 """Pages to look things up in, after the stages."""
 
