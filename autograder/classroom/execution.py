@@ -12,6 +12,8 @@ from typing import Any
 from nbformat import NotebookNode, v4
 from nbgrader.preprocessors import Execute
 
+from autograder.classroom import context
+from autograder.classroom.gradebook import TrustedNotebook
 from autograder.classroom.kernel import SandboxedKernelManager
 
 MAX_OUTPUT = 2**20
@@ -22,9 +24,9 @@ LEFT_OUT = "\n(more output than is kept: the rest is left out)\n"
 class BoundedExecute(Execute):
     """nbgrader's Execute in a sandboxed kernel, with one time limit and one limit on output a notebook.
 
-    `timeout` is the seconds that a whole notebook may take. Our own test cells are not run. Whatever ends
-    the kernel ends the run of this notebook alone: cells that were not run hold an error, so that nbgrader
-    gives nothing for them.
+    `timeout` is the seconds that a whole notebook may take. Our own test cells are not run, nor is a notebook
+    of ours without a student's code. Whatever ends the kernel ends the run of this notebook alone: cells that
+    were not run hold an error, so that nbgrader gives nothing for them.
     """
 
     def __init__(self, **traits: Any) -> None:
@@ -43,16 +45,15 @@ class BoundedExecute(Execute):
     def preprocess(self, nb: NotebookNode, resources: Any, km: Any = None) -> tuple[NotebookNode, Any]:
         self._until = time.monotonic() + self.timeout
         self._bytes = 0
-        self._skip = frozenset(resources["nbgrader"].get("ours", ()))
-        self._secret = [Path(each) for each in resources["nbgrader"].get("secret", ())]
         self._done = 0
+        self._here = context.of(resources)
+        if _untouched(nb, self._here.trusted):
+            return nb, resources
         self._folder = Path(tempfile.mkdtemp(prefix="attention-kernel-"))
         try:
             return super().preprocess(nb, resources, km)
         except Exception as error:  # a notebook may do anything to its kernel
-            self.log.warning(
-                "%s: its cells were not run to the end: %s", self._who(resources), self._why(error)
-            )
+            self.log.warning("%s: its cells were not run to the end: %s", self._here, self._why(error))
             _close(nb.cells[self._done :], self._why(error))
             return nb, resources
         finally:
@@ -60,12 +61,12 @@ class BoundedExecute(Execute):
 
     def create_kernel_manager(self) -> Any:
         manager = super().create_kernel_manager()
-        manager.share(self._folder, self._secret)
+        manager.share(self._folder, [self._here.root])
         return manager
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> tuple[NotebookNode, Any]:
         self._done = index
-        if _id(cell) in self._skip:
+        if _id(cell) in self._here.trusted.tests:
             return cell, resources
         if cell.cell_type == "code" and cell.source.strip() and time.monotonic() > self._until:
             raise TimeoutError
@@ -86,10 +87,6 @@ class BoundedExecute(Execute):
             return f"they took more than {self.timeout} seconds together"
         return "the kernel died" if "DeadKernel" in name else f"{name}: {error}"
 
-    @staticmethod
-    def _who(resources: Any) -> str:
-        return f"{resources['nbgrader']['student']}, {resources['nbgrader']['notebook']}"
-
 
 def _close(cells: Sequence[NotebookNode], why: str) -> None:
     for number, cell in enumerate(cells):
@@ -99,6 +96,14 @@ def _close(cells: Sequence[NotebookNode], why: str) -> None:
                 *(cell.get("outputs", ()) if number == 0 else ()),
                 v4.new_output("error", ename="Stopped", evalue=text, traceback=[text]),
             ]
+
+
+def _untouched(nb: NotebookNode, trusted: TrustedNotebook) -> bool:
+    """Whether it is a notebook of ours, and no code in it is the student's."""
+    if trusted.exercise is None:
+        return False
+    texts = {cell.id: cell.source for cell in trusted.cells}
+    return all(texts.get(_id(cell)) == cell.source for cell in nb.cells if cell.cell_type == "code")
 
 
 def _id(cell: NotebookNode) -> str:

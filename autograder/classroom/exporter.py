@@ -11,12 +11,12 @@ from nbgrader.converters.base import NbGraderException
 from traitlets import Bool
 
 from autograder import sandbox
-from autograder.classroom import gradebook, submitted
+from autograder.classroom import context, gradebook, submitted
 
 NO_SANDBOX = (
     "Nothing was graded: {why}. Install bubblewrap. If this machine is itself the sandbox (it holds "
-    "nothing that students may not see or change, and is thrown away after the batch), write in nbgrader_config.py: "
-    "c.Submissions.machine_is_the_sandbox = True. Every grade will say so."
+    "nothing that students may not see or change, and is thrown away after the batch), write in "
+    "nbgrader_config.py: c.Submissions.machine_is_the_sandbox = True. Every grade will say so."
 )
 
 
@@ -44,15 +44,14 @@ class Submissions(NotebookExporter):
         if mended.notes:
             mended.notebook.cells.insert(0, v4.new_markdown_cell(_said(mended.notes)))
             self._notes[key] = mended.notes
-        root = str(self._converter.coursedir.root)
-        ours |= {
-            "trusted": trusted,
-            "ours": list(trusted.tests),
-            "notes": self._notes.get(key, ()),
-            "root": root,
-            "secret": [root],
-            "machine": self.machine_is_the_sandbox and sandbox.kind() == "none",
-        }
+        resources[context.KEY] = context.Context(
+            Path(self._converter.coursedir.root),
+            ours["student"],
+            ours["assignment"],
+            trusted,
+            self._notes.get(key, ()),
+            machine=sandbox.kind() == "none",
+        )
         resources["metadata"] = {"name": ours["notebook"], "path": str(Path(filename).parent)}
         return self.from_notebook_node(mended.notebook, resources=resources, **options)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,4 +24,6 @@ def text(report: Report, group: Group, notes: Sequence[str] = ()) -> str:
     part = replace(report, exercises=(replace(report.exercises[0], checks=checks(report, group)),))
     page = io.StringIO()
     terminal.show(part, terminal.console(page), Path())
-    return page.getvalue() + "".join(f"Note: {note}.\n" for note in notes)
+    name = report.exercises[0].name
+    shown = re.sub(rf"(Not started: [^.]*\b){name}\.py", rf"\1{name}.ipynb", page.getvalue())
+    return shown + "".join(f"Note: {note}.\n" for note in notes)

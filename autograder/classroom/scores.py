@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode, v4
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 
-from autograder.classroom import feedback, records
+from autograder.classroom import context, feedback, records
 from autograder.classroom.batch import batch
 from autograder.classroom.groups import Group
 from autograder.classroom.source import module_source
 from autograder.results import Report
+
+SCORES = "attention_lab_scores"
 
 
 class TrustedScores(NbGraderPreprocessor):
@@ -23,24 +24,22 @@ class TrustedScores(NbGraderPreprocessor):
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
-        ours = resources["nbgrader"]
-        trusted, notes = ours.get("trusted"), list(ours.get("notes", ()))
-        if trusted is None or trusted.exercise is None:
+        here = context.of(resources)
+        exercise, tests = here.trusted.exercise, here.trusted.tests
+        if exercise is None:
             return nb, resources
-        module = module_source(nb, trusted.exercise)
-        report = batch().grade(trusted.exercise, module.text)
-        scores = {id_: _score(report, group, points) for id_, (group, points) in trusted.tests.items()}
+        module = module_source(nb, exercise)
+        report = batch().grade(exercise, module.text)
+        scores = {id_: _score(report, group, points) for id_, (group, points) in tests.items()}
         for cell in nb.cells:
             id_ = cell.metadata.get("nbgrader", {}).get("grade_id")
             if id_ in scores:
-                group, _ = trusted.tests[id_]
+                group, _ = tests[id_]
                 cell.outputs = _outputs(feedback.text(report, group, module.notes), scores[id_])
-        ours["scores"] = scores
-        new = records.record(
-            ours["student"], ours["assignment"], scores, report, (*notes, *module.notes), ours["machine"]
-        )
-        new = records.save(Path(ours["root"]), new)
-        self._say(new)
+        resources[SCORES] = scores
+        notes = (*here.notes, *module.notes)
+        new = records.record(here.student, here.assignment, scores, report, notes, here.machine)
+        self._say(records.save(here.root, new))
         return nb, resources
 
     def _say(self, new: records.Record) -> None:
@@ -62,7 +61,7 @@ class SaveTrustedScores(SaveAutoGrades):
 
     def _add_score(self, cell: NotebookNode, resources: Any) -> None:
         id_ = cell.metadata["nbgrader"]["grade_id"]
-        scores = resources["nbgrader"].get("scores", {})
+        scores = resources.get(SCORES, {})
         if id_ not in scores:
             try:
                 return super()._add_score(cell, resources)

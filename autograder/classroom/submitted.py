@@ -149,7 +149,7 @@ def _pictures(attachments: Any) -> Iterator[tuple[str, dict[str, str]]]:
         for kind, data in bundle.items() if isinstance(bundle, dict) else ():
             if (
                 isinstance(data, str)
-                and kind in ("image/png", "image/jpeg", "image/gif")
+                and kind in ("image/png", "image/jpeg", "image/gif", "image/svg+xml")
                 and len(data) <= left
             ):
                 left -= len(data)

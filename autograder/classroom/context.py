@@ -1,0 +1,32 @@
+"""What our parts of an autograding tell each other about the notebook at hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.classroom.gradebook import TrustedNotebook
+
+KEY = "attention_lab"
+
+
+@dataclass(frozen=True)
+class Context:
+    """`root` is the course; `machine`: the instructor wrote that this machine itself is the sandbox."""
+
+    root: Path
+    student: str
+    assignment: str
+    trusted: TrustedNotebook
+    notes: tuple[str, ...]
+    machine: bool
+
+    def __str__(self) -> str:
+        return f"{self.student}, {self.trusted.name}"
+
+
+def of(resources: Any) -> Context:
+    """What `Submissions` put there when it read the notebook."""
+    found: Context = resources[KEY]
+    return found
