@@ -2,6 +2,7 @@
 
 python -m autograder.author stubs [--check]
 python -m autograder.author pages [--check]
+python -m autograder.author pictures [--check]
 python -m autograder.author notebooks [DIR] [--check]
 """
 
@@ -14,11 +15,13 @@ from pathlib import Path
 from autograder import stubs
 from autograder.classroom import checking as notebooks
 from autograder.pages import command as pages
+from autograder.pages.pictures import command as pictures
 
 ROOT = stubs.ROOT
 COMMANDS = {
     "stubs": (stubs.main, "write exercises/ from solutions/"),
     "pages": (pages.main, "fill course/ with its numbers, tables and outputs"),
+    "pictures": (pictures.main, "draw the pictures of course/figures"),
 }
 
 

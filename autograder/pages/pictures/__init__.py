@@ -1,0 +1,1 @@
+"""The pictures of the course, drawn as SVG for light and dark pages."""
