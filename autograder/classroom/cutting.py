@@ -1,46 +1,72 @@
-"""A module cut into the code cells of a notebook, one a function; together they are the module again."""
+"""A module cut into the code cells of a notebook: one of what all need, then one a function."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import symtable
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 SETUP = "setup"
-"""The cell of what stands before the first function: imports, types, helpers."""
+"""The cell of what stands before the first function, imports, types, and of all helpers."""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Statements with the comment that touches them and what follows up to the next ones."""
+
+    text: str
+    nodes: tuple[ast.stmt, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """What they define, functions and plain assignments."""
+        targets = [target for node in self.nodes if isinstance(node, ast.Assign) for target in node.targets]
+        functions = [node.name for node in self.nodes if isinstance(node, ast.FunctionDef)]
+        return functions + [target.id for target in targets if isinstance(target, ast.Name)]
+
+    def stands_alone(self, without: Collection[str]) -> bool:
+        """Whether this is a function that can be defined without these names."""
+        if not all(isinstance(node, ast.FunctionDef) for node in self.nodes):
+            return False
+        symbols = symtable.symtable(self.text, "cell", "exec").get_symbols()
+        return not any(symbol.is_referenced() and symbol.get_name() in without for symbol in symbols)
 
 
 def cut(text: str, functions: Sequence[str]) -> dict[str, str]:
     """The text of each cell: `setup`, then every function of these that the module defines, in its order.
 
-    A cell begins with the statement that first binds its function, its decorators and the comment that
-    touches it, and goes on to the next one. SyntaxError where the text is not Python.
+    A function's cell goes on to the next one. But functions in between, helpers, go to `setup` where they
+    can, so that each cell can be run after those before it. SyntaxError where the text is not Python.
     """
+    parts: dict[str, list[str]] = {SETUP: []}
+    current, later = SETUP, set[str]()
+    for piece in _pieces(text):
+        new = [name for name in piece.names if name in functions and name not in parts]
+        current = new[0] if new else current
+        if not set(functions) & set(piece.names) and piece.stands_alone(later):
+            parts[SETUP].append(piece.text)
+            continue
+        later |= set(piece.names) if current != SETUP else set()
+        parts.setdefault(current, []).append(piece.text)
+    return {name: "".join(part).strip("\n") for name, part in parts.items()}
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
     lines = text.split("\n")
-    starts = {SETUP: 0}
+    starts: list[int] = []
+    nodes: list[list[ast.stmt]] = []
     end = 0
     for node in ast.parse(text).body:
-        for name in _bound(node):
-            if name in functions and name not in starts:
-                starts[name] = _start(lines, end, node.lineno)
+        start = node.lineno - 1
+        while start > end and lines[start - 1].strip():  # its decorators, and the comment above
+            start -= 1
+        if nodes and start < end:  # it begins on the line on which the one before ends
+            nodes[-1].append(node)
+        else:
+            starts.append(start if nodes else 0)
+            nodes.append([node])
         end = node.end_lineno or node.lineno
-    ends = [*list(starts.values())[1:], len(lines)]
-    return {
-        name: "\n".join(lines[first:last]).strip("\n")
-        for (name, first), last in zip(starts.items(), ends, strict=True)
-    }
-
-
-def _bound(node: ast.stmt) -> list[str]:
-    if isinstance(node, ast.FunctionDef):
-        return [node.name]
-    if isinstance(node, ast.Assign):
-        return [target.id for target in node.targets if isinstance(target, ast.Name)]
-    return []
-
-
-def _start(lines: Sequence[str], end: int, line: int) -> int:
-    """The index of the first line that touches `line`, which counts from 1, and comes after `end`."""
-    start = line - 1
-    while start > end and lines[start - 1].strip():
-        start -= 1
-    return start
+    ends = [*starts[1:], len(lines)]
+    for first, last, own in zip(starts, ends, nodes, strict=True):
+        yield _Piece("\n".join([*lines[first:last], ""]), tuple(own))

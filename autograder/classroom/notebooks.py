@@ -24,6 +24,8 @@ from autograder.stubs import BEGIN, END
 ASSIGNMENT = "attention"
 CODE_STUB = {"python": ""}
 QUESTION = "question"
+HELPERS = re.compile(rf"^{BEGIN}\n(.*?)^{END}\n", re.DOTALL | re.MULTILINE)
+"""Regions at the top level: functions of the solution's own."""
 SECTIONS = {"idea": "The idea", "formula": "The formula", "asked": "What is asked"}
 """By `grade_id`, what of an exercise's page is a cell of its own."""
 
@@ -88,11 +90,9 @@ def _cells(exercise: Exercise) -> Iterator[Cell]:
     for grade_id, title in SECTIONS.items():
         if found := prose.section(page, title):
             yield _text(grade_id, found.text, found.pictures)
-    parts = cut(_solution(exercise), exercise.functions)
-    if "### BEGIN SOLUTION" not in parts[SETUP]:  # nbgrader empties a solution cell without a region
-        parts[SETUP] += "\n\n### BEGIN SOLUTION\n### END SOLUTION"
+    parts = _parts(exercise)
     for name in (SETUP, *exercise.functions):
-        yield _code(name, _with_raise(parts[name], name), _nbgrader(name, solution=True))
+        yield _code(name, parts[name], _nbgrader(name, solution=True))
         if name in EXAMPLES:
             yield _code(f"example-{name}", EXAMPLES[name])
         for group in checks:
@@ -104,19 +104,23 @@ def _cells(exercise: Exercise) -> Iterator[Cell]:
     yield _markdown(QUESTION, answer, _nbgrader(QUESTION, solution=True, points=QUESTION_POINTS))
 
 
-def _solution(exercise: Exercise) -> str:
-    """The solution's text, with nbgrader's marks in the place of ours."""
+def _parts(exercise: Exercise) -> dict[str, str]:
+    """The solution's cells, with nbgrader's marks in the place of ours."""
+    stub = (workspace.exercises() / f"{exercise.name}.py").read_text(encoding="utf-8")
     text = (workspace.solutions() / f"{exercise.name}.py").read_text(encoding="utf-8")
-    text = re.sub(r'\A""".*?"""\n+', "", text, flags=re.DOTALL)  # it says what the first cell says
     text = re.sub(r"^( *)# (\d+)\. ", r"\1# TODO \2: ", text, flags=re.MULTILINE)
-    return text.replace(BEGIN, "### BEGIN SOLUTION").replace(END, "### END SOLUTION")
+    parts = cut(HELPERS.sub("", text), exercise.functions)
+    made = {name: _with_raise(parts[name], name) for name in exercise.functions}
+    begins = re.sub(r'\A""".*?"""\n+', "", cut(stub, exercise.functions)[SETUP], flags=re.DOTALL)
+    helpers = "\n\n".join(region.strip("\n") + "\n" for region in HELPERS.findall(text))
+    return {SETUP: f"{begins}\n\n\n### BEGIN SOLUTION\n{helpers}### END SOLUTION", **made}
 
 
 def _with_raise(text: str, function: str) -> str:
-    """The stub's last statement, after the function's last region, which returns before it."""
+    """A function's cell: the stub's last statement stands after the last region, which returns before it."""
+    text = text.replace(BEGIN, "### BEGIN SOLUTION").replace(END, "### END SOLUTION")
     before, mark, after = text.rpartition("\n    ### END SOLUTION")
-    statement = f'\n    raise NotImplementedError("TODO: {function}")'
-    return f"{before}{mark}{statement}{after}" if mark else text
+    return f'{before}{mark}\n    raise NotImplementedError("TODO: {function}"){after}'
 
 
 def _nbgrader(grade_id: str, *, solution: bool = False, points: int | None = None) -> dict[str, Any]:

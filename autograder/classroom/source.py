@@ -28,10 +28,19 @@ MAGIC = re.compile(r"(\s*+)(?:[%!?]|[\w.,\s]+=\s*[%!]|[\w.]+\?).*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Module:
-    """A module's text, and a note on each thing left out that its learner might miss, naming the cell."""
+    """A module's text and the names that it binds.
+
+    Notes, each naming a cell, say which could not be read, and which statements a learner might miss.
+    """
 
     text: str
-    notes: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
+    unread: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.unread + self.missed
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,7 @@ def of_cells(cells: Iterable[tuple[str, str]], exercise: Exercise) -> Module:
     Lines for IPython or the shell are left out, and so are bare expressions.
     """
     statements: list[_Statement] = []
-    notes: list[str] = []
+    unread: list[str] = []
     left = MAX_NOTEBOOK
     for cell, text in cells:
         left -= len(text)
@@ -66,20 +75,21 @@ def of_cells(cells: Iterable[tuple[str, str]], exercise: Exercise) -> Module:
             statements += list(_statements(cell, text))  # all of the cell or, as in a kernel, nothing
         except SyntaxError as error:
             where = f"line {error.lineno}: " if error.lineno else ""
-            notes.append(f"cell {cell} is left out, since it is not valid Python: {where}{error.msg}")
+            unread.append(f"cell {cell} is left out, since it is not valid Python: {where}{error.msg}")
         except (ValueError, RecursionError, MemoryError) as error:
-            notes.append(f"cell {cell} is left out: {error or type(error).__name__}")
+            unread.append(f"cell {cell} is left out: {error or type(error).__name__}")
     kept = _needed(statements, _asked(exercise))
     made = {
         name for each in kept if not isinstance(each.node, ast.Import | ast.ImportFrom) for name in each.binds
     }
-    for each in statements:
-        if isinstance(each.node, ast.Expr) and _acts_on(each.node.value) in made:
-            notes.append(
-                f"cell {each.cell}: `{each.text.splitlines()[-1][:80]}` is left out; "
-                "in the module it would have to be part of a function or an assignment"
-            )
-    return Module("\n\n".join(each.text for each in kept) + "\n", tuple(notes))
+    missed = tuple(
+        f"cell {each.cell}: `{each.text.splitlines()[-1][:80]}` is left out; "
+        "in the module it would have to be part of a function or an assignment"
+        for each in statements
+        if isinstance(each.node, ast.Expr) and _acts_on(each.node.value) in made
+    )
+    names = frozenset(name for each in kept for name in each.binds)
+    return Module("\n\n".join(each.text for each in kept) + "\n", names, tuple(unread), missed)
 
 
 def _asked(exercise: Exercise) -> set[str]:

@@ -38,7 +38,8 @@ class Row:
 def console(stream: TextIO) -> Console:
     """A console that writes text as it is, never as markup, at most 100 columns wide."""
     plain.safe(stream)
-    made = Console(file=stream, markup=False, highlight=False, emoji=False)
+    # In a notebook too it is to write to this stream.
+    made = Console(file=stream, markup=False, highlight=False, emoji=False, force_jupyter=False)
     made.width = min(made.width, WIDEST)
     return made
 
