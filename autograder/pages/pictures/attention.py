@@ -38,6 +38,7 @@ def steps(canvas: Canvas) -> None:
     canvas.arrow((208, 237), (264, 237))
     canvas.text(235, 226, "softmax", size=SMALL)
     _matrix(canvas, 297, 218, "weights", "B, N, T, S", weights[0, 0], "grey")
+    canvas.text(297, 286, "rows sum to 1", size=SMALL)
 
     _step(canvas, 308, 4, "average values by weights")
     _matrix(canvas, 58, 358, "weights", "B, N, T, S", weights[0, 0], "grey")

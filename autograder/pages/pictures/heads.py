@@ -15,14 +15,14 @@ SEEN = 0.6
 
 def masks(canvas: Canvas) -> None:
     """Four masks; what is seen is what the oracle says."""
-    _mask(canvas, 44, 50, "causal", "s ≤ t", 6, 6, causal=True)
-    _mask(canvas, 232, 50, "causal window", "t - 2 ≤ s ≤ t", 6, 6, causal=True, window=(2, 0))
-    _mask(canvas, 44, 238, "T < S, top-left", "s ≤ t, is_causal", 3, 6, causal=True)
-    _mask(canvas, 232, 238, "bottom-right", "s ≤ t + S - T", 3, 6, window=(None, 3))
-    canvas.cells(44, 322, 14, np.full((1, 1), SEEN), "blue")
-    canvas.text(64, 329, "query t sees key s", size=SMALL, at="left")
-    canvas.cells(232, 322, 14, np.zeros((1, 1)), "blue")
-    canvas.text(252, 329, "hidden", size=SMALL, at="left")
+    _mask(canvas, 36, 50, "causal", "s ≤ t", 6, 6, causal=True)
+    _mask(canvas, 218, 50, "causal window", "t - 2 ≤ s ≤ t", 6, 6, causal=True, window=(2, 0))
+    _mask(canvas, 36, 238, "T < S, top-left", "s ≤ t, is_causal", 3, 6, causal=True)
+    _mask(canvas, 218, 238, "T < S, bottom-right", "s ≤ t + S - T", 3, 6, window=(None, 3))
+    canvas.cells(36, 322, 14, np.full((1, 1), SEEN), "blue")
+    canvas.text(56, 329, "query t sees key s", size=SMALL, at="left")
+    canvas.cells(218, 322, 14, np.zeros((1, 1)), "blue")
+    canvas.text(238, 329, "hidden", size=SMALL, at="left")
 
 
 def _mask(

@@ -56,7 +56,7 @@ def scaling(canvas: Canvas) -> None:
     """Three ways to cut (B, T, N, H) in two, and what the GPUs then have to tell each other."""
     rows = (
         ("by batch", "B / 2, T, N, H", "nothing to exchange", ""),
-        ("by head", "B, T, N / 2, H", "nothing inside attention;", "a sum after it"),
+        ("by head", "B, T, N / 2, H", "nothing in attention,", "a sum after the projection"),
         ("by position", "B, T / 2, N, H", "every query needs all keys:", "keys and values travel"),
     )
     for n, (name, shape, first, second) in enumerate(rows):

@@ -30,8 +30,8 @@ def dispatch(canvas: Canvas) -> None:
     canvas.line((100, 132), (136, 132), (136, 102), width=1.4)
     canvas.arrow((100, 202), (176, 202))
     runs: tuple[tuple[float, str, str, str, Hue], ...] = (
-        (68, "XLA", "stores all scores", f"{' or '.join(map(str, stored))} kernels", "orange"),
-        (168, "cuDNN", "stores no scores", f"{' or '.join(map(str, fused))} kernel", "green"),
+        (68, "XLA", "stores all scores", f"{' or '.join(map(str, stored))} kernels (H200)", "orange"),
+        (168, "cuDNN", "stores no scores", f"{' or '.join(map(str, fused))} kernel (H200)", "green"),
     )
     for y, name, memory, kernels, hue in runs:
         canvas.box(178, y, 172, 68, hue)
