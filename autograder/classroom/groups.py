@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograder.catalog import EXERCISES, Check, Exercise
 
@@ -35,6 +35,12 @@ def groups(exercise: Exercise) -> tuple[Group, ...]:
         Group(f"{'gpu' if needs else 'check'}-{function}", function, needs, tuple(checks))
         for (function, needs), checks in together.items()
     )
+
+
+def of_function(exercise: Exercise, function: str) -> Exercise:
+    """The exercise as if it asked for this function alone."""
+    checks = (check for group in groups(exercise) if group.function == function for check in group.checks)
+    return replace(exercise, functions=(function,), checks=tuple(checks))
 
 
 def find(exercise: Exercise, group_id: str) -> Group:

@@ -13,7 +13,7 @@ from autograder import catalog
 from autograder.catalog import Exercise
 from autograder.classroom import feedback
 from autograder.classroom.batch import batch
-from autograder.classroom.groups import Group, find
+from autograder.classroom.groups import Group, find, of_function
 from autograder.classroom.source import MAX_NOTEBOOK, of_cells
 from autograder.results import Outcome, Report
 
@@ -40,12 +40,13 @@ def check(module: str, group_id: str) -> int | None:
     if os.environ.get("NBGRADER_EXECUTION") == "autograde":  # the class's grader asks for itself
         print("Graded when all cells have been run.")
         return None
-    source = of_cells(_run_so_far(), exercise)
+    alone = of_function(exercise, group.function)  # so that another's change grades nothing again
+    source = of_cells(_run_so_far(), alone)
     if group.function not in source.names:
         print(f"{group.function} is not there yet: run the cell that defines it, then this one again.")
         return 0
     try:
-        report = _graded(exercise, source.text)
+        report = _graded(alone, source.text)
     except Exception as error:  # nothing of ours may look like a learner's failure
         print(f"The grader itself failed: our fault, not yours. {type(error).__name__}: {error}")
         return None
@@ -67,7 +68,7 @@ def _run_so_far() -> Iterator[tuple[str, str]]:
 
 @functools.lru_cache(maxsize=16)
 def _graded(exercise: Exercise, text: str) -> Report:
-    """One grading for all the checks of the same source."""
+    """One grading for all the checks of one function, until it or what it uses changes."""
     return batch().grade(exercise, text)
 
 

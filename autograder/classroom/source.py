@@ -93,9 +93,9 @@ def of_cells(cells: Iterable[tuple[str, str]], exercise: Exercise) -> Module:
 
 
 def _asked(exercise: Exercise) -> set[str]:
-    """The names of the stub's functions and classes."""
+    """The exercise's functions, and the names of the stub's types."""
     stub = ast.parse((workspace.exercises() / f"{exercise.name}.py").read_text(encoding="utf-8"))
-    return {node.name for node in stub.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return {*exercise.functions, *(node.name for node in stub.body if isinstance(node, ast.ClassDef))}
 
 
 def _code(notebook: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

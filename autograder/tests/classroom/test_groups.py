@@ -26,6 +26,14 @@ def test_a_group_waits_as_a_whole_or_not_at_all(exercise: catalog.Exercise) -> N
         assert group.id == f"{'gpu' if group.needs else 'check'}-{group.function}"
 
 
+def test_an_exercise_asks_for_one_function_alone() -> None:
+    alone = groups.of_function(catalog.EXERCISES[3], "grouped_query_attention")
+    assert [group.id for group in groups.groups(alone)] == [
+        "check-grouped_query_attention",
+        "gpu-grouped_query_attention",
+    ]
+
+
 def test_another_exercises_group_is_refused_by_name() -> None:
     exercise = catalog.EXERCISES[0]
     assert groups.find(exercise, "gpu-naive_attention").points == 4

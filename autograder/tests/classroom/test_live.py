@@ -84,7 +84,9 @@ def test_the_value_is_below_the_points_exactly_where_something_is_wrong(
     assert not any(check.id in printed.out for check in other.checks)
 
 
-def test_the_checks_of_one_source_are_graded_once(cells: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checks_of_one_function_are_graded_once(
+    cells: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     grader = use(monkeypatch)
     for group in (CPU, GPU, CPU):
         autograder.check("naive_attention", group.id)
