@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-CPU = "a laptop; no GPU"
-GPU = "a laptop; what was measured needs an NVIDIA GPU of compute capability 8.0 or later to be repeated"
-FP8 = (
-    "a laptop; what was measured needs an NVIDIA GPU of compute capability 8.9 or later with "
-    "TransformerEngine to be repeated"
-)
+CPU = "a laptop"
+GPU = "a laptop; an NVIDIA GPU (compute capability 8.0 or later) to repeat the measurements"
+FP8 = "a laptop; an NVIDIA GPU (8.9 or later) and TransformerEngine to repeat the measurements"
 
 
 @dataclass(frozen=True)
