@@ -17,6 +17,8 @@ from typer.core import TyperGroup
 
 from autograder import catalog, workspace
 from autograder.bench import cli as bench
+from autograder.classroom import cli as course
+from autograder.classroom.submit import submit
 from autograder.report import document, plain
 
 DEFAULT = "run"
@@ -93,6 +95,8 @@ def doctor() -> None:
 
 
 app.command()(bench.bench)
+app.add_typer(course.app, name="course")
+app.command()(submit)
 
 
 def main() -> None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from autograder.classroom.notebooks import CODE_STUB
 
+COURSE = "attention"
+SECONDS = 60
 HERE = "autograder.classroom"
 
 
-def configure(c: Any) -> None:
-    """Set in nbgrader's configuration `c` how submissions are read, run and scored."""
+def configure(c: Any, root: Path) -> None:
+    """Set in nbgrader's `c` where the course is, and how submissions are read, run and scored."""
+    c.CourseDirectory.course_id = COURSE
+    c.CourseDirectory.root = str(root)
+    c.Exchange.root = str(root / "exchange")
+    c.Exchange.path_includes_course = False
     c.ClearSolutions.code_stub = CODE_STUB
     c.Autograde.exporter_class = f"{HERE}.exporter.Submissions"
     c.Autograde.autograde_preprocessors = [
@@ -23,4 +30,4 @@ def configure(c: Any) -> None:
         "nbgrader.preprocessors.AssignLatePenalties",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
-    c.BoundedExecute.timeout = 60
+    c.BoundedExecute.timeout = SECONDS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,9 @@ class Submissions(NotebookExporter):
         known = gradebook.names(course.db_url, course.assignment_id)
         if course.notebook_id != "*":
             return
-        for folder, notebooks in self._converter.assignments.items():
+        handed_in = course.format_path(course.submitted_directory, course.student_id, course.assignment_id)
+        for folder in glob.glob(handed_in):  # noqa: PTH207 (an absolute pattern); nbgrader passes over those that hold no notebook
+            notebooks = self._converter.assignments.setdefault(folder, [])
             there = {Path(path).stem for path in notebooks}
             for name in sorted(there - set(known)):
                 self.log.warning("%s: %s.ipynb is none of the assignment's; it is not graded", folder, name)
