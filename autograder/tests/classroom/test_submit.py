@@ -1,0 +1,288 @@
+"""From the solutions to what students get, and from their modules back to notebooks and modules."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+nbgrader_utils = pytest.importorskip("nbgrader.utils", reason="it needs the extra `class`")
+
+import nbformat  # noqa: E402
+from typer.testing import CliRunner  # noqa: E402
+
+from autograder import catalog, workspace  # noqa: E402
+from autograder.catalog import Exercise  # noqa: E402
+from autograder.classroom import checking, handin, notebooks  # noqa: E402
+from autograder.classroom.delivery import deliver  # noqa: E402
+from autograder.classroom.source import module_source  # noqa: E402
+from autograder.cli import app  # noqa: E402
+from autograder.results import Outcome  # noqa: E402
+from autograder.source import parse  # noqa: E402
+from autograder.submission import _untouched  # noqa: E402
+from autograder.tests.conftest import Grade, failed  # noqa: E402
+
+Notebook = dict[str, Any]
+EXERCISES = pytest.mark.parametrize("exercise", catalog.EXERCISES, ids=lambda exercise: str(exercise.name))
+NAIVE = catalog.EXERCISES[0]
+
+
+@pytest.fixture(scope="module")
+def released() -> dict[str, Notebook]:
+    """What students get, by exercise."""
+    return {each.name: checking.released(notebooks.notebook(each)) for each in catalog.EXERCISES}
+
+
+@pytest.fixture
+def fetched(released: dict[str, Notebook], tmp_path: Path) -> Path:
+    """The assignment in a student's folder."""
+    folder = tmp_path / "attention"
+    folder.mkdir()
+    for exercise in catalog.EXERCISES:
+        notebooks.path(folder, exercise).write_text(json.dumps(released[exercise.name]), encoding="utf-8")
+    (folder / "data.txt").write_text("as it was", encoding="utf-8")
+    return folder
+
+
+def change(folder: Path, how: Callable[[list[dict[str, Any]]], object]) -> None:
+    """Change the cells of the first notebook."""
+    path = notebooks.path(folder, NAIVE)
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    how(notebook["cells"])
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def cell(cells: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    return next(each for each in cells if each["id"] == name)
+
+
+@EXERCISES
+def test_students_get_stubs_and_nothing_is_given_away(
+    exercise: Exercise, released: dict[str, Notebook]
+) -> None:
+    student = released[exercise.name]
+    assert list(checking.given_away(exercise, notebooks.notebook(exercise), student)) == []
+    text = module_source(student, exercise).text
+    assert _untouched(exercise, parse(exercise.name, text.encode())) == set(exercise.functions)
+    assert "Rubric" not in json.dumps(student)
+
+
+@EXERCISES
+def test_a_solution_that_is_left_in_is_found(exercise: Exercise) -> None:
+    source = notebooks.notebook(exercise)
+    found = "\n".join(checking.given_away(exercise, source, source))
+    assert f"the cell {exercise.functions[0]} gives away" in found
+    assert f"the cell {exercise.functions[0]} is not the stub" in found
+    assert "the cell question gives away" in found
+
+
+def test_a_cell_that_uses_the_grader_is_found(released: dict[str, Notebook]) -> None:
+    student = copy.deepcopy(released["naive_attention"])
+    cell(student["cells"], "example-naive_attention")["source"] = "from autograder import oracle"
+    assert list(checking.given_away(NAIVE, notebooks.notebook(NAIVE), student)) == [
+        "the cell example-naive_attention uses the grader for something else than a check"
+    ]
+
+
+@EXERCISES
+def test_modules_come_back_out_of_the_notebooks(exercise: Exercise, fetched: Path, tmp_path: Path) -> None:
+    made = handin.fill(fetched, workspace.solutions())
+    notebook = json.loads(made.notebooks[f"{exercise.name}.ipynb"])
+    nbformat.validate(nbformat.from_dict(notebook))
+    module = module_source(notebook, exercise)
+    assert module.notes == ()
+    there = {ast.dump(node) for node in ast.parse(module.text).body}
+    text = (workspace.solutions() / f"{exercise.name}.py").read_text(encoding="utf-8")
+    solution = [node for node in ast.parse(text).body if not isinstance(node, ast.Import | ast.Expr)]
+    assert {ast.dump(node) for node in solution} <= there
+
+
+@pytest.mark.slow
+def test_a_module_that_comes_back_gets_its_points(fetched: Path, grade: Grade, tmp_path: Path) -> None:
+    made = handin.fill(fetched, workspace.solutions())
+    module = module_source(json.loads(made.notebooks["naive_attention.ipynb"]), NAIVE)
+    (tmp_path / "naive_attention.py").write_text(module.text, encoding="utf-8")
+    result = grade("naive_attention", tmp_path)
+    assert failed(result) == {}
+    assert {check.id for check in result.checks if check.outcome is not Outcome.PASSED} <= {"speed"}
+
+
+def test_only_solution_cells_change(fetched: Path) -> None:
+    change(fetched, lambda cells: cell(cells, "question").update(source="Since it moves the matrix."))
+    before = json.loads(notebooks.path(fetched, NAIVE).read_text(encoding="utf-8"))
+    made = handin.fill(fetched, workspace.solutions())
+    after = json.loads(made.notebooks["naive_attention.ipynb"])
+    assert made.unanswered == tuple(each.name for each in catalog.EXERCISES[1:])
+    for each in before["cells"]:
+        each["source"] = "".join(each["source"])
+    changed = [old["id"] for old, new in zip(before["cells"], after["cells"], strict=True) if old != new]
+    assert changed == ["setup", "naive_attention"]
+    assert cell(after["cells"], "setup")["metadata"] == cell(before["cells"], "setup")["metadata"]
+
+
+def test_a_function_that_the_module_lacks_leaves_no_stub(fetched: Path, tmp_path: Path) -> None:
+    for exercise in catalog.EXERCISES:
+        (tmp_path / f"{exercise.name}.py").write_text("import jax\n", encoding="utf-8")
+    notebook = json.loads(handin.fill(fetched, tmp_path).notebooks["naive_attention.ipynb"])
+    source = cell(notebook["cells"], "naive_attention")["source"]
+    assert source == "# naive_attention.py does not define naive_attention."
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        (
+            lambda cells: cells.remove(cell(cells, "check-naive_attention")),
+            "the cell check-naive_attention is there 0 times, expected once: fetch it again",
+        ),
+        (lambda cells: cells.append(cell(cells, "setup")), "the cell setup is there 2 times"),
+        (
+            lambda cells: cell(cells, "check-naive_attention").update(source="16"),
+            "the cell check-naive_attention was changed: fetch it again",
+        ),
+        (lambda cells: cell(cells, "idea").update(source="No idea."), "the cell idea was changed"),
+        (
+            lambda cells: cell(cells, "check-naive_attention")["metadata"]["nbgrader"].update(points=99),
+            "the cell check-naive_attention was changed",
+        ),
+        (
+            lambda cells: cell(cells, "naive_attention").update(source="def naive_attention(q, k, v): ..."),
+            "you edited the cell naive_attention, and the module would replace it: put your text into",
+        ),
+        (
+            lambda cells: cells.append({"cell_type": "code", "metadata": {}, "source": "\nx = 1\ny = 2"}),
+            "a cell of your own, `x = 1`, would be handed in with the module",
+        ),
+        (
+            lambda cells: [
+                each["metadata"]["nbgrader"].pop("checksum", 0) for each in cells if each["metadata"]
+            ],
+            "the cell start was not released by nbgrader: fetch it first",
+        ),
+        (lambda cells: [each.update(metadata={}) for each in cells], "the cell start is there 0 times"),
+        (lambda cells: cells.append(7), "is not a notebook any more: fetch it again"),
+    ],
+)
+def test_a_notebook_changed_elsewhere_is_refused(fetched: Path, how: Any, why: str) -> None:
+    change(fetched, how)
+    with pytest.raises(handin.Unfit) as refused:
+        handin.fill(fetched, workspace.solutions())
+    assert why in str(refused.value)
+    assert all("naive_attention.ipynb" in line for line in str(refused.value).splitlines())
+
+
+def test_cells_that_carry_nothing_may_come_and_go(fetched: Path) -> None:
+    def tidy(cells: list[dict[str, Any]]) -> None:
+        cells.remove(cell(cells, "example-naive_attention"))
+        cells.append({"cell_type": "code", "metadata": {}, "source": " \n"})
+        cells.append({"cell_type": "markdown", "metadata": {}, "source": "To do."})
+
+    change(fetched, tidy)
+    assert len(handin.fill(fetched, workspace.solutions()).notebooks) == 5
+
+
+def test_everything_that_is_missing_is_said_at_once(fetched: Path, tmp_path: Path) -> None:
+    notebooks.path(fetched, NAIVE).unlink()
+    notebooks.path(fetched, catalog.EXERCISES[1]).write_text("{", encoding="utf-8")
+    (tmp_path / "causal_check.py").write_text("def is_causal(:", encoding="utf-8")
+    (tmp_path / "grouped_query.py").write_text("", encoding="utf-8")
+    with pytest.raises(handin.Unfit) as refused:
+        handin.fill(fetched, tmp_path)
+    for line, expected in zip(
+        str(refused.value).splitlines(),
+        (
+            "naive_attention.ipynb does not exist: fetch it again",
+            "cudnn_attention.ipynb is not a notebook any more",
+            "causal_check.py is not valid Python: line 1",
+            "grouped_query.py is empty",
+            "fp8_autocast.py does not exist",
+        ),
+        strict=True,
+    ):
+        assert expected in line
+
+
+@EXERCISES
+def test_checksums_are_nbgraders(exercise: Exercise, released: dict[str, Notebook]) -> None:
+    known = [each for each in released[exercise.name]["cells"] if each["metadata"].get("nbgrader")]
+    assert len(known) > 8
+    for each in known:
+        each = {**each, "source": "".join(each["source"])}
+        node = nbformat.from_dict(each)
+        assert handin._checksum(each) == nbgrader_utils.compute_checksum(node)
+
+
+def test_a_folder_or_a_zip_is_written(fetched: Path, tmp_path: Path) -> None:
+    made = handin.fill(fetched, workspace.solutions())
+    assert deliver(made, tmp_path / "out") == f"Written to {tmp_path / 'out'}"
+    assert deliver(made, tmp_path / "out.zip") == f"Written to {tmp_path / 'out.zip'}"
+    names = {"data.txt", *made.notebooks}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == names
+    text = (tmp_path / "out" / "naive_attention.ipynb").read_text(encoding="utf-8")
+    assert text == made.notebooks["naive_attention.ipynb"]
+    with zipfile.ZipFile(tmp_path / "out.zip") as packed:
+        assert {name for name in packed.namelist() if not name.endswith("/")} == {
+            f"attention/{name}" for name in names
+        }
+    with pytest.raises(handin.Unfit, match="is there already: name a new folder"):
+        deliver(made, tmp_path / "out")
+
+
+def test_the_command_hands_in_through_the_exchange(
+    fetched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    course = tmp_path / "exchange" / "c1"
+    for folder in (course / "inbound", course / "outbound" / "attention"):
+        folder.mkdir(parents=True)
+    (tmp_path / "exchange").chmod(0o777)
+    (tmp_path / "nbgrader_config.py").write_text(
+        "c = get_config()\n"
+        f"c.Exchange.root = {str(tmp_path / 'exchange')!r}\nc.Exchange.cache = {str(tmp_path / 'cache')!r}\n"
+        "c.Exchange.path_includes_course = True\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    command = ["submit", "--from", str(workspace.solutions())]
+    refused = CliRunner().invoke(app, command)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "nbgrader's exchange refused it: No course id specified" in refused.stderr
+    done = CliRunner().invoke(app, [*command, "--course", "c1"])
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith("Handed in to c1, attention, 20")
+    assert "The question is not answered yet in: naive_attention, " in done.stdout
+    assert done.stderr == ""
+    (submitted,) = (course / "inbound").iterdir()
+    assert submitted.name.split("+")[1] == "attention"
+    assert len(list(submitted.glob("*.ipynb"))) == 5
+
+
+def test_the_command_says_what_is_missing(
+    fetched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ["submit", "--from", str(workspace.solutions())]
+    missing = CliRunner().invoke(app, [*command, "elsewhere"])
+    assert missing.exit_code == 2
+    assert missing.stderr.splitlines() == [
+        "grade submit: nothing was handed in.",
+        f"elsewhere holds no notebook of the assignment: {handin.FETCH_FIRST}",
+    ]
+    monkeypatch.setitem(sys.modules, "nbgrader.apps", None)
+    missing = CliRunner().invoke(app, command)
+    assert missing.exit_code == 2
+    assert "nbgrader is not installed: pip install nbgrader, or write" in missing.stderr
+
+
+def test_the_command_line_starts_without_nbgrader_and_jax() -> None:
+    heavy = ["nbgrader", "nbformat", "IPython", "jax", "numpy", "autograder.classroom.handin"]
+    code = f"import sys, autograder.cli; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
