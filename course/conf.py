@@ -51,6 +51,8 @@ BESIDE = ["Measurements <figures/h200/README>"]
 def read(app: Sphinx, document: str, source: list[str]) -> None:
     """Navigation for the home page; for every other, on which GPU its numbers were measured."""
     source[0] = OUTSIDE.sub(r"\1", source[0])
+    # The parser drops a line feed in alternative text, and joins the words around it.
+    source[0] = re.sub(r"!\[[^\]]*\]", lambda match: match[0].replace("\n", " "), source[0])
     if document == root_doc:
         documents = [stage.name for stage in stages.PAGES] + BESIDE
         source[0] += "\n".join(["", "```{toctree}", ":hidden:", "", *documents, "```", ""])

@@ -206,5 +206,6 @@ def test_code_that_fails_is_named(measured: Path, capsys: pytest.CaptureFixture[
     )
 
 
+@pytest.mark.slow
 def test_this_courses_pages_are_in_step(capsys: pytest.CaptureFixture[str]) -> None:
     assert author.main(["pages", "--check"]) == 0, capsys.readouterr().err
