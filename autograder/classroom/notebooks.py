@@ -86,7 +86,6 @@ def _cells(exercise: Exercise) -> Iterator[Cell]:
     )
     yield _text("start", start)
     page = workspace.course() / Path(exercise.page).name
-    page = page if page.exists() else page.parent / f"{exercise.name}.md"  # FIXME until 11-fp8 is there
     for grade_id, title in SECTIONS.items():
         if found := prose.section(page, title):
             yield _text(grade_id, found.text, found.pictures)

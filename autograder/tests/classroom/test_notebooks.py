@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import json
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -119,3 +121,19 @@ def test_the_command_writes_notebooks_and_checks_them(
     made = json.loads((tmp_path / "made" / "causal_check.ipynb").read_text(encoding="utf-8"))
     assert made == notebooks.notebook(catalog.EXERCISES[2])
     assert author.parser().parse_args(["notebooks", "--check"]).check
+
+
+@EXERCISES
+def test_examples_run_beside_the_solution(
+    exercise: catalog.Exercise, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names: dict[str, Any] = {"__name__": "notebook"}
+    module = ModuleType("notebook")
+    sys.modules["notebook"] = module  # dataclasses look their module up
+    try:
+        for name, cell in cells(exercise).items():
+            if cell["cell_type"] == "code" and "autograder.check" not in cell["source"]:
+                exec(compile(cell["source"], name, "exec"), names)
+                assert bool(capsys.readouterr().out) == name.startswith("example-")
+    finally:
+        del sys.modules["notebook"]
