@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from autograder import catalog, device, sandbox
+from autograder import catalog, device, engine_parts, sandbox
 from autograder.sandbox.output import clean
 
 PROBE_SECONDS = 60
@@ -39,7 +39,7 @@ CUDA_PLUGINS = ("jax-cuda12-plugin", "jax-cuda13-plugin")
 CUDNN = ("nvidia-cudnn-cu12", "nvidia-cudnn-cu13")
 ENGINES = ("transformer-engine", "transformer-engine-jax")
 COMPILED = ("jax", "jax.numpy", "flax", "numpy")
-GPU_EXTRA = "pip install -e '.[gpu]'"
+CUDA = "pip install -c requirements.lock -e . 'jax[cuda13]'"
 
 
 def lines() -> Iterator[str]:
@@ -50,7 +50,7 @@ def lines() -> Iterator[str]:
     yield _line("JAX", _installed(("jax",), ("jaxlib",), ("flax",), ("numpy",)))
     yield _line("CUDA plugin", _installed(CUDA_PLUGINS))
     yield _line("cuDNN", _installed(CUDNN))
-    yield _line("TransformerEngine", _engine())
+    yield _line("TransformerEngine", _engine(advice))
     yield _line("devices", _devices(advice))
     yield _line("sandbox", _sandbox(advice))
     yield _line("nbgrader", f"{_installed(('nbgrader',))} (instructors need it: pip install -e '.[class]')")
@@ -116,7 +116,8 @@ def _devices(advice: list[str]) -> str:
         return f"JAX does not run: {failure}"
     named = [_device(*device) for device in found["devices"]]
     if gpu and not any(where in ("gpu", "cuda") for where, _, _ in found["devices"]):
-        advice.append(f"{GPU_EXTRA}  (JAX does not see the GPU of this machine: {gpu})")
+        older = "cuda12 for a driver before 580"
+        advice.append(f"{CUDA}  (JAX does not see the GPU of this machine: {gpu}; {older})")
     cudnn = f", cuDNN {found['cudnn']} loaded" if found.get("cudnn") else ""
     return f"{', '.join(named)}{cudnn}" + ("" if gpu else "; no NVIDIA driver")
 
@@ -127,12 +128,17 @@ def _device(where: str, kind: str, capability: str) -> str:
     return f"{kind} ({where}{f', compute capability {capability}' if capability else ''})"
 
 
-def _engine() -> str:
+def _engine(advice: list[str]) -> str:
+    """Where there is a GPU, the advice names each piece that is missing."""
     installed = _installed(ENGINES)
     if not any(_version(name) for name in ENGINES):
+        if _nvidia_smi():
+            advice += engine_parts.to_build(engine_parts.site())
+            advice.append(f"build TransformerEngine, if you want stages 10 and 11: {engine_parts.PAGE}")
         return f"{installed} (a double of it stands in while grading)"
     found, failure = _probe(ENGINE)
     if found is None:
+        advice.append(f"{engine_parts.to_load(failure)}  (TransformerEngine; {engine_parts.PAGE})")
         return f"{installed}, but it does not load: {failure}"
     ok, reason = found["fp8"][0] == "True", found["fp8"][1]
     return f"{installed}, FP8 {'available' if ok else f'not available: {reason}'}"

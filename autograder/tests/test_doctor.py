@@ -115,7 +115,11 @@ def test_bytecode_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_transformer_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "_version", lambda name: "")
-    assert "a double of it stands in" in doctor._engine()
+    advice: list[str] = []
+    for driver, advised in (("", False), ("NVIDIA L4", True)):
+        monkeypatch.setattr(doctor, "_nvidia_smi", lambda driver=driver: driver)
+        assert "a double of it stands in" in doctor._engine(advice)
+        assert any("course/00-setup.md" in step for step in advice) is advised
     monkeypatch.setattr(doctor, "_version", lambda name: "2.20")
     for found, said in (
         ({"fp8": ["True", ""]}, "FP8 available"),
@@ -123,7 +127,9 @@ def test_transformer_engine(monkeypatch: pytest.MonkeyPatch) -> None:
         (None, "it does not load: undefined symbol"),
     ):
         monkeypatch.setattr(doctor, "_probe", lambda code, found=found: (found, "undefined symbol"))
-        assert said in doctor._engine()
+        advice = []
+        assert said in doctor._engine(advice)
+        assert bool(advice) is (found is None)
 
 
 def test_a_machine_without_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
