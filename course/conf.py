@@ -32,6 +32,7 @@ html_theme = "furo"
 html_title = "Attention lab"
 html_show_sourcelink = False
 html_show_copyright = False
+html_use_index = False
 html_copy_source = False
 html_static_path = ["site.css"]
 html_css_files = ["site.css"]

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 PHONE, DESK = 360, 1280
 RULES = ["wcag2a", "wcag2aa"]
@@ -27,8 +27,8 @@ def executable() -> str | None:
 
 
 @contextmanager
-def opened(width: int, theme: str) -> Iterator[Any]:
-    """A Chromium with one empty page, without a network. `theme`: light or dark."""
+def opened(width: int, theme: Literal["light", "dark"]) -> Iterator[Any]:
+    """A Chromium with one empty page, without a network."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

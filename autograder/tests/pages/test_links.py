@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from autograder.author import ROOT
 from autograder.tests.pages.page import Page, course, read, wrong
 
 HOST = re.compile(r"([a-z0-9-]+\.)+[a-z]{2,}")
@@ -66,7 +67,9 @@ def tags(page: Page) -> list[str]:
     return [tag for each in without_comments for tag in re.findall(r"</?([a-zA-Z0-9]+)", each)]
 
 
-@pytest.mark.parametrize("page", course(), ids=lambda page: page.path.name)
+@pytest.mark.parametrize(
+    "page", [*course(), read(ROOT / "course/figures/h200/README.md")], ids=lambda page: page.path.name
+)
 def test_links(page: Page) -> None:
     assert problems(page) == []
 
