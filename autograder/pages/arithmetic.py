@@ -1,13 +1,17 @@
-"""Arithmetic that a reader can redo: `2 * 32 * 8 * 128 * 2 bytes`."""
+"""Arithmetic that a reader can redo: `2 * 32 * 8 * 128 * 2 bytes`.
+
+A fact of a sweep's machine stands in it by name, as it was measured: `1e9 / (seq.copy_gbytes_s * 1e9) s`.
+"""
 
 from __future__ import annotations
 
 import ast
 import operator
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from autograder.pages import units
+from autograder.pages import measurements, units
 from autograder.pages.places import Wrong
 
 UNITS = ("bytes", "ms", "µs", "s", "times", "%", "TFLOP/s", "GB/s")
@@ -22,12 +26,12 @@ OPERATORS: dict[type, Callable[..., Any]] = {
 }
 
 
-def answer(text: str) -> str:
-    """The result with its unit. Wrong where it is no arithmetic of numbers."""
+def answer(text: str, folder: Path) -> str:
+    """The result with its unit; `folder` has the measurements. Wrong where it is no arithmetic of numbers."""
     unit = next((each for each in UNITS if text.endswith(f" {each}")), "")
     expression = text.removesuffix(unit).strip()
     try:
-        value = _value(ast.parse(expression, mode="eval").body)
+        value = _value(ast.parse(expression, mode="eval").body, folder)
     except (SyntaxError, ZeroDivisionError, OverflowError) as error:
         raise Wrong(
             f"expected arithmetic on numbers, then a unit of {', '.join(UNITS)} or none: {error}"
@@ -35,12 +39,16 @@ def answer(text: str) -> str:
     return units.with_unit(value, unit)
 
 
-def _value(node: ast.expr) -> float:
+def _value(node: ast.expr, folder: Path) -> float:
     match node:
         case ast.Constant(value=int() | float() as value):
             return value
+        case ast.Attribute(value=ast.Name(id=sweep), attr=name):
+            fact = measurements.fact(sweep, name, folder)
+            if isinstance(fact, (int, float)):
+                return fact
         case ast.BinOp() if type(node.op) in OPERATORS:
-            return OPERATORS[type(node.op)](_value(node.left), _value(node.right))  # type: ignore[no-any-return]
+            return OPERATORS[type(node.op)](_value(node.left, folder), _value(node.right, folder))  # type: ignore[no-any-return]
         case ast.UnaryOp() if type(node.op) in OPERATORS:
-            return OPERATORS[type(node.op)](_value(node.operand))  # type: ignore[no-any-return]
+            return OPERATORS[type(node.op)](_value(node.operand, folder))  # type: ignore[no-any-return]
     raise SyntaxError(f"{ast.unparse(node)!r} is none")

@@ -55,7 +55,7 @@ def answer(place: Place, path: Path, text: str, data: Path) -> str:
         return BLOCKS[place.marker](path.name)
     match kind:
         case "=":
-            return arithmetic.answer(rest)
+            return arithmetic.answer(rest, data)
         case "source:":
             return _sourced(place, rest, text)
         case "machine":

@@ -36,9 +36,10 @@ IN_HEADING = ("ms", "TFLOP/s", "GB/s")
 
 def answer(text: str, folder: Path) -> str:
     """A number, a ratio or a fact of the machine, with its unit."""
-    head, colon, fact = text.partition(":")
+    head, colon, name = text.partition(":")
     if colon and head.split()[1:] == ["machine"]:
-        return _fact(head.split()[0], fact.strip(), folder)
+        name = name.strip()
+        return units.with_unit(fact(head.split()[0], name, folder), units.UNITS.get(name, ""))
     sides = parse(text)
     for side in sides:
         if len(side.columns) != 1:
@@ -57,6 +58,14 @@ def answer(text: str, folder: Path) -> str:
 def machine(name: str, folder: Path) -> str:
     """GPU, versions and day of a sweep."""
     return str(_machine(folder, name)["label"])
+
+
+def fact(sweep: str, name: str, folder: Path) -> Any:
+    """What is known of a sweep's machine by this name, as it was measured."""
+    facts = _machine(folder, sweep)
+    if name not in facts:
+        raise Wrong(f"the machine has no {name}; it has {', '.join(facts)}")
+    return facts[name]
 
 
 def table(text: str, folder: Path) -> str:
@@ -137,13 +146,6 @@ def _column(name: str) -> str:
     if name not in rows.COLUMNS:
         raise Wrong(f"there is no column {name}; there are {', '.join(rows.COLUMNS)}")
     return name
-
-
-def _fact(name: str, fact: str, folder: Path) -> str:
-    facts = _machine(folder, name)
-    if fact not in facts:
-        raise Wrong(f"the machine has no {fact}; it has {', '.join(facts)}")
-    return units.with_unit(facts[fact], units.UNITS.get(fact, ""))
 
 
 def _rows(folder: Path, name: str) -> list[Row]:

@@ -52,6 +52,7 @@ def write(root: Path, text: str) -> Path:
         ("= (1 + 2**10) // 3", "341"),
         ("= -1 / 3 %", "-0.333 %"),
         ("= 4096**2", "16,777,216"),
+        ("= 430e9 / (seq.copy_gbytes_s * 1e9) * 1000 ms", "100 ms"),
     ],
 )
 def test_a_number_is_filled(measured: Path, marker: str, answer: str) -> None:
@@ -100,6 +101,9 @@ def test_a_header_and_the_overviews_are_filled(measured: Path) -> None:
         ("seq machine: colour", "the machine has no colour; it has device"),
         ("= 2 * x bytes", "expected arithmetic on numbers"),
         ("= 1 / 0", "expected arithmetic on numbers"),
+        ("= 2 * seq.speed ms", "the machine has no speed; it has"),
+        ("= 2 * seq.device ms", "expected arithmetic on numbers"),
+        ("= 2 * other.matrix_tflops", "there is no sweep 'other'"),
         ("source: Vaswani, 2017", "expected the source in the text"),
         ("table seq rows=T: device_ms", "expected <!-- end --> on a line of its own"),
         ("stage", "expected <!-- end --> on a line of its own"),
