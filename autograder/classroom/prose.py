@@ -6,26 +6,17 @@ import base64
 import mimetypes
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 MARKER = re.compile(r"<!--.*?-->", re.DOTALL)
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
-LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?://|attachment:)[^)\s]*\)")
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?://|data:)[^)\s]*\)")
 FORMULA = re.compile(r"^```math\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"\$`([^`]+)`\$")
 
 
-@dataclass(frozen=True)
-class Prose:
-    """Markdown, and the pictures that it shows: by name, a MIME type and base64."""
-
-    text: str
-    pictures: dict[str, dict[str, str]]
-
-
-def section(page: Path, title: str) -> Prose | None:
+def section(page: Path, title: str) -> str | None:
     """The page's section of this title with all below it; None where it has none."""
     text = page.read_text(encoding="utf-8")
     headings = list(_headings(text))
@@ -46,20 +37,18 @@ def _headings(text: str) -> Iterator[tuple[int, str, int]]:
         at += len(line)
 
 
-def _cell(text: str, folder: Path) -> Prose:
-    pictures = {}
-
+def _cell(text: str, folder: Path) -> str:
     def inside(match: re.Match[str]) -> str:
         path = folder / match[2]
         alt = " ".join(match[1].split())
         if not path.is_file():
             return f"*{alt}*"
         kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        pictures[path.name] = {kind: base64.b64encode(path.read_bytes()).decode()}
-        return f"![{alt}](attachment:{path.name})"
+        # Not as an attachment: JupyterLab shows none that is SVG.
+        return f"![{alt}](data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()})"
 
     parts = CODE.split(FORMULA.sub(r"$$\n\1$$", MARKER.sub("", text)))
     for index in range(0, len(parts), 2):  # between blocks of code
         parts[index] = LINK.sub(r"\1", PICTURE.sub(inside, INLINE.sub(r"$\1$", parts[index])))
     text = re.sub(r"\A#+", "##", "".join(parts))  # one level in all cells
-    return Prose(re.sub(r"\n{3,}", "\n\n", text).strip(), pictures)
+    return re.sub(r"\n{3,}", "\n\n", text).strip()

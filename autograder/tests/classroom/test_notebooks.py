@@ -81,12 +81,11 @@ def test_prose_fits_a_notebook(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     made = prose.section(tmp_path / "page.md", "Asked")
-    assert made is not None
-    assert made.text == (
-        "## Asked\n\nT is 4 ms, here, [there](https://x.y).\n![two lines](attachment:a.svg) *none* $x$\n\n"
+    assert made == (
+        "## Asked\n\nT is 4 ms, here, [there](https://x.y).\n"
+        "![two lines](data:image/svg+xml;base64,PHN2Zy8+) *none* $x$\n\n"
         "$$\nx a\n$$\n\n```python\n# Comment\nf[0](x)\n```\n#### Below"
     )
-    assert made.pictures == {"a.svg": {"image/svg+xml": "PHN2Zy8+"}}
     assert prose.section(tmp_path / "page.md", "Comment") is None
 
 
