@@ -44,9 +44,10 @@ nbgrader autograde attention             # 4. grade it; --force to grade again, 
 nbgrader generate_feedback attention     # 5. make what students read
 ```
 
-`nbgrader release_feedback attention` gives it to them. `nbgrader export` writes grades.csv, and with `--exporter=autograder.classroom.export.PointsExportPlugin` also
-the columns earned, possible and waiting. `grade course report` writes report.csv and report.html: scores by
-student and check, the commonest failures, and what waits.
+`nbgrader release_feedback attention` gives it to them. `nbgrader export` writes grades.csv, and with
+`--exporter=autograder.classroom.export.PointsExportPlugin` also the columns earned, possible and waiting.
+`grade course report` writes report.csv and report.html: scores by student and check, the commonest failures,
+and what waits.
 
 `grades/` keeps each grading's full report. Students must see neither it nor `source/` nor `gradebook.db`.
 """

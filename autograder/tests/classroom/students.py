@@ -1,27 +1,33 @@
 """A class: what each student hands in, and the exact scores that they get for it.
 
-Each starts from the notebooks as they were fetched, in a folder of their own. `NAIVE` is exercise 1, whose test
-cells are worth 16 points here and 4 on a GPU; the cell `bonus` is the instructor's own, 2 points for a number.
+Each starts from the notebooks as they were fetched, in a folder of their own. `NAIVE` is exercise 1, whose
+test cells are worth 16 points here and 4 on a GPU; the cell `bonus` is the instructor's own, worth 2 points,
+and gives 1 to whoever leaves it alone.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from autograder import workspace
-from autograder.catalog import Exercise, find
+from autograder.catalog import EXERCISES, Exercise, find
+from autograder.classroom import delivery, handin
 from autograder.classroom.cutting import cut
+from autograder.classroom.groups import groups
 
-NAIVE, CAUSAL = "naive_attention", "causal_check"
+NAIVE = "naive_attention"
 TEST, GPU, BONUS = "check-naive_attention", "gpu-naive_attention", "bonus"
+OTHERS = [group for exercise in EXERCISES if exercise.name != NAIVE for group in groups(exercise)]
 WRONG = Path(__file__).resolve().parents[1] / "submissions" / "wrong"
 Notebook = dict[str, Any]
 FULL = {TEST: 16.0, GPU: None, BONUS: 1.0}
 NOTHING = {TEST: 0.0, GPU: 0.0, BONUS: 1.0}
+WRONG_HERE = {TEST: 0.0, GPU: None, BONUS: 1.0}
 ABSENT = {TEST: 0.0, GPU: 0.0, BONUS: 0.0}
 
 
@@ -30,7 +36,8 @@ class Student:
     """`work` turns the folder as fetched into the one that is handed in.
 
     `scores` are those of exercise 1, None while a cell waits; `says` is in that notebook's feedback, and
-    `warns` in what nbgrader tells the instructor of this student.
+    `warns` in what nbgrader tells the instructor of this student. `others` are the scores of the other
+    exercises, where they are handed in.
     """
 
     id: str
@@ -38,14 +45,14 @@ class Student:
     scores: Mapping[str, float | None]
     says: str = ""
     warns: str = ""
-    causal: Mapping[str, float] = field(default_factory=dict)
+    others: Mapping[str, float | None] = field(default_factory=dict)
 
 
-def solved(name: str, folder: Path = workspace.solutions(), file: str = "") -> dict[str, str]:
+def solved(name: str, path: Path | None = None) -> dict[str, str]:
     """The text of each solution cell of this exercise, from a module."""
     exercise = find(name)
     assert isinstance(exercise, Exercise)
-    text = (folder / f"{file or name}.py").read_text(encoding="utf-8")
+    text = (path or workspace.solutions() / f"{name}.py").read_text(encoding="utf-8")
     lines = [line for line in text.split("\n") if line.strip() not in ("# --- solution", "# --- end")]
     return cut("\n".join(lines), exercise.functions)
 
@@ -104,15 +111,18 @@ def raw(data: bytes, name: str = NAIVE) -> Callable[[Path], None]:
 # What may happen to a notebook.
 
 
-def everything(folder: Path) -> None:
-    right()(folder)
-    edit(folder, CAUSAL, lambda notebook: fill(notebook, solved(CAUSAL)))
+def modules(folder: Path) -> None:
+    """All five exercises, worked on as modules."""
+    made = handin.fill(folder, workspace.solutions())
+    filled = folder.with_name("filled")
+    delivery.deliver(made, filled)
+    shutil.rmtree(folder)
+    filled.rename(folder)
 
 
 def half(folder: Path) -> None:
-    edit(
-        folder, NAIVE, lambda notebook: fill(notebook, solved(NAIVE, WRONG / NAIVE, "half_precision_softmax"))
-    )
+    texts = solved(NAIVE, WRONG / NAIVE / "half_precision_softmax.py")
+    edit(folder, NAIVE, lambda notebook: fill(notebook, texts))
 
 
 def duplicate(notebook: Notebook) -> None:
@@ -168,6 +178,15 @@ def helper(notebook: Notebook) -> None:
     )
 
 
+def result(value: str) -> Notebook:
+    return {
+        "output_type": "execute_result",
+        "data": {"text/plain": value},
+        "metadata": {},
+        "execution_count": 1,
+    }
+
+
 def renamed(folder: Path) -> None:
     right()(folder)
     (folder / f"{NAIVE}.ipynb").rename(folder / f"{NAIVE}-Copy1.ipynb")
@@ -179,13 +198,7 @@ def missing(folder: Path) -> None:
 
 def forged(notebook: Notebook) -> None:
     cell = notebook["cells"][place(notebook, TEST)]
-    result = {
-        "output_type": "execute_result",
-        "data": {"text/plain": "16"},
-        "metadata": {},
-        "execution_count": 1,
-    }
-    cell |= {"outputs": [result], "source": "16"}
+    cell |= {"outputs": [result("16")], "source": "16"}
     cell["metadata"]["nbgrader"] |= {"score": 16, "solution": True, "locked": False}
 
 
@@ -243,14 +256,10 @@ def students(course: Path) -> tuple[Student, ...]:
     return (
         Student(
             "all",
-            everything,
+            modules,
             FULL,
             says="16 earned",
-            causal={
-                "check-causal_attention": 5.0,
-                "check-first_last_difference": 4.0,
-                "check-is_causal": 11.0,
-            },
+            others={group.id: None if group.needs else group.points for group in OTHERS},
         ),
         Student("half", half, {TEST: 13.0, GPU: None, BONUS: 1.0}, says="Failed: half_precision (3 points)"),
         Student("none", lambda folder: None, NOTHING, says="Not started"),
@@ -259,9 +268,7 @@ def students(course: Path) -> tuple[Student, ...]:
         Student("duplicated", right(duplicate), FULL, "two cells", "two cells"),
         Student("stripped", right(strip), FULL, "was missing", "was missing"),
         Student("deleted", right(delete), FULL, "was missing", "was missing"),
-        Student(
-            "renamed-cells", right(rename), FULL, "no cell of this notebook is called", "my-naive_attention"
-        ),
+        Student("renamed-cells", right(rename), FULL, "cell of this notebook is called", "my-naive_attention"),
         Student("reordered", right(reorder), FULL),
         Student("odd", right(odd), FULL),
         Student("empty", raw(b""), ABSENT, "is empty", "is empty"),
@@ -273,7 +280,7 @@ def students(course: Path) -> tuple[Student, ...]:
         Student(
             "dead",
             first("import os\nos._exit(1)"),
-            {**NOTHING, BONUS: 0.0},
+            ABSENT,
             "the kernel died",
             "the kernel died",
         ),
@@ -291,11 +298,11 @@ def students(course: Path) -> tuple[Student, ...]:
         Student(
             "imports-ours",
             right(lambda notebook: fill(notebook, {NAIVE: OURS})),
-            {TEST: 0.0, GPU: None, BONUS: 1.0},
+            WRONG_HERE,
         ),
         Student(
             "steals",
             right(lambda notebook: fill(notebook, {NAIVE: STOLEN})),
-            {TEST: 0.0, GPU: None, BONUS: 1.0},
+            WRONG_HERE,
         ),
     )

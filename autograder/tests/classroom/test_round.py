@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +18,26 @@ from nbgrader.apps.api import NbGraderAPI
 from nbgrader.auth import Authenticator
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeFactory
+from nbgrader.plugins import CsvExportPlugin
 from traitlets.config.loader import PyFileConfigLoader
 
+from autograder.catalog import EXERCISES, Exercise
 from autograder.classroom import course
-from autograder.tests.classroom.students import BONUS, CAUSAL, NAIVE, Student, code, edit, students
+from autograder.classroom.batch import Batch
+from autograder.classroom.export import PointsExportPlugin
+from autograder.results import Outcome, Report
+from autograder.tests.classroom.students import (
+    BONUS,
+    FULL,
+    GPU,
+    NAIVE,
+    TEST,
+    Student,
+    code,
+    edit,
+    right,
+    students,
+)
 
 SETTINGS = """
 c.BoundedExecute.timeout = 20
@@ -35,6 +54,7 @@ OWN = {
     "points": 2,
     "schema_version": 3,
 }
+OTHER_NAMES = [exercise.name for exercise in EXERCISES if exercise.name != NAIVE]
 SECONDS = 600
 
 
@@ -87,7 +107,7 @@ class Nbgrader:
 
 
 def _done(result: dict[str, Any]) -> str:
-    assert result["success"], result.get("log", "")[-3000:] + result.get("error", "")
+    assert result["success"], result.get("log", "") + result.get("error", "")
     return str(result.get("log", ""))
 
 
@@ -114,17 +134,17 @@ def test_a_class_is_graded_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     log = "".join(map(_output, both))
     _check_scores(nbgrader, group)
     _check_messages(nbgrader, group, log)
+    _check_regrades(nbgrader, fetched, monkeypatch)
+    _check_feedback(nbgrader)
+    _check_tables(nbgrader, tmp_path)
 
 
 def _course(folder: Path) -> Nbgrader:
-    """A course of two exercises, with a test of the instructor's own, released."""
+    """A course with a test of the instructor's own, released."""
     course.init(folder)
     with (folder / "nbgrader_config.py").open("a") as file:
         file.write(SETTINGS)
     source = folder / "source" / "attention"
-    for path in source.glob("*.ipynb"):
-        if path.stem not in (NAIVE, CAUSAL):
-            path.unlink()
     own = code("globals().get('bonus', 1)") | {"id": BONUS, "metadata": {"nbgrader": OWN}}
     edit(source, NAIVE, lambda notebook: notebook["cells"].append(own))
     nbgrader = Nbgrader(folder)
@@ -137,9 +157,10 @@ def _hand_in(nbgrader: Nbgrader, student: Student, fetched: Path) -> None:
     folder = fetched.parent.with_name(f"home-{student.id}")
     work = folder / "attention"
     shutil.copytree(fetched, work)
-    if not student.causal:
-        (work / f"{CAUSAL}.ipynb").unlink()
     student.work(work)
+    for path in work.glob("*.ipynb"):
+        if path.stem in OTHER_NAMES and not student.others:
+            path.unlink()
     nbgrader.submit(student.id, folder)
     shutil.rmtree(folder)
 
@@ -151,8 +172,9 @@ def _check_scores(nbgrader: Nbgrader, group: Sequence[Student]) -> None:
         each.pop("question")
     assert cells == {student.id: dict(student.scores) for student in group}
     for student in group:
-        for cell, score in found[student.id][CAUSAL].items():
-            assert score == student.causal.get(cell, 0.0) or cell == "question", (student.id, cell, score)
+        others = {cell: score for name in OTHER_NAMES for cell, score in found[student.id][name].items()}
+        others.pop("question")
+        assert others == (student.others or dict.fromkeys(others, 0.0)), student.id
 
 
 def _check_messages(nbgrader: Nbgrader, group: Sequence[Student], log: str) -> None:
@@ -163,3 +185,86 @@ def _check_messages(nbgrader: Nbgrader, group: Sequence[Student], log: str) -> N
         path = nbgrader.folder / "autograded" / student.id / "attention" / f"{NAIVE}.ipynb"
         assert student.says in path.read_text(encoding="utf-8"), (student.id, student.says)
         assert path.stat().st_size < 4 * 2**20
+
+
+def _check_regrades(nbgrader: Nbgrader, fetched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person's score, a late and better second attempt, a pod, a fault of ours, and nothing new."""
+    with nbgrader.api.gradebook as book:
+        book.find_grade("question", NAIVE, "attention", "half").manual_score = 3.0
+        book.find_assignment("attention").duedate = datetime.now(UTC).replace(tzinfo=None)
+        book.db.commit()
+    _hand_in(nbgrader, Student("half", right(), FULL), fetched)
+    _done(nbgrader.api.collect("attention", update=True))
+    log = _done(nbgrader.api.autograde("attention", "half", force=False))
+    assert f"half, {NAIVE}: graded again: {TEST}: 13 → 16" in log
+    scores = nbgrader.scores()["half"][NAIVE]
+    assert scores == {**FULL, "question": 3.0}
+    with nbgrader.api.gradebook as book:
+        assert book.find_submission_notebook(NAIVE, "attention", "half").late_submission_penalty == 20.0
+
+    assert f"empty, {NAIVE}: graded again: nothing changed" in _done(
+        nbgrader.api.autograde("attention", "empty")
+    )
+
+    passed = {Outcome.NOT_GRADED: Outcome.PASSED}
+    for student, outcomes, expected, waits in (
+        ("helper", passed, {TEST: 16.0, GPU: 4.0}, False),
+        ("duplicated", dict.fromkeys(Outcome, Outcome.GRADER_ERROR), {TEST: None, GPU: None}, True),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(Batch, "grade", _judged_as(outcomes))
+            _done(nbgrader.api.autograde("attention", student))
+        with nbgrader.api.gradebook as book:
+            for cell, score in expected.items():
+                grade = book.find_grade(cell, NAIVE, "attention", student)
+                assert (grade.auto_score, grade.needs_manual_grade) == (score, waits), (student, cell)
+
+
+def _judged_as(outcomes: Mapping[Outcome, Outcome]) -> Callable[..., Report]:
+    """A grader that gives other outcomes, as one on another machine may."""
+    really = Batch.grade
+
+    def grade(self: Batch, exercise: Exercise, text: str) -> Report:
+        report = really(self, exercise, text)
+        result = report.exercises[0]
+        checks = [replace(each, outcome=outcomes.get(each.outcome, each.outcome)) for each in result.checks]
+        return replace(report, exercises=(replace(result, checks=tuple(checks)),))
+
+    return grade
+
+
+def _check_feedback(nbgrader: Nbgrader) -> None:
+    for student, says in (
+        ("half", "16 earned of 16 points"),
+        ("no-json", "is not a notebook"),
+        ("missing", "is missing"),
+    ):
+        _done(nbgrader.api.generate_feedback("attention", student))
+        text = (nbgrader.folder / "feedback" / student / "attention" / f"{NAIVE}.html").read_text()
+        assert says in text
+        assert "BEGIN SOLUTION" not in text and "Rubric" not in text
+    _done(nbgrader.api.release_feedback("attention", "half"))
+    assert list((nbgrader.folder / "exchange" / "attention" / "feedback").iterdir())
+
+
+def _check_tables(nbgrader: Nbgrader, folder: Path) -> None:
+    """nbgrader's own CSV, and ours, which adds columns to it."""
+    tables = []
+    for plugin in (CsvExportPlugin, PointsExportPlugin):
+        exporter = plugin(config=nbgrader.config)
+        exporter.to = str(folder / f"{plugin.__name__}.csv")
+        with nbgrader.api.gradebook as book:
+            exporter.export(book)
+        with Path(exporter.to).open(newline="") as file:
+            tables.append({row["student_id"]: row for row in csv.DictReader(file)})
+    plain, ours = tables
+    for student, row in plain.items():
+        assert row == {column: ours[student][column] for column in row}
+    points = {
+        student: tuple(float(row[name]) for name in ("earned", "possible", "waiting"))
+        for student, row in ours.items()
+    }
+    assert points["all"] == (82.0, 127.0, 19.0)  # 81 of the 100 points wait for no GPU, and one of the bonus
+    assert points["half"] == (20.0, 127.0, 4.0)  # with 3 for the question
+    assert points["duplicated"] == (1.0, 127.0, 20.0)
+    assert float(ours["half"]["score"]) == 0.0
