@@ -63,7 +63,6 @@ def problems(page: Any, file: Path) -> list[str]:
     for event, listener in listeners.items():
         page.on(event, listener)
     page.goto(file.as_uri())
-    page.wait_for_load_state("networkidle")
     page.evaluate("window.MathJax?.startup?.promise")
     page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     if count := page.evaluate(UNRENDERED):

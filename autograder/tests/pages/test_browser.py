@@ -9,9 +9,6 @@ from typing import Any
 import pytest
 
 from autograder.tests.pages import browser
-from autograder.tests.pages.test_site import site
-
-__all__ = ["site"]
 
 for _package in ("playwright", "axe_playwright_python"):
     pytest.importorskip(_package, reason="needs the extra `course`: pip install -e '.[course]'")
@@ -35,7 +32,7 @@ def test_every_page(page: Any, site: Path) -> None:
 def test_the_keyboard_reaches_search_and_folds(site: Path) -> None:
     with browser.opened(browser.DESK, "light") as page:
         page.goto((site / "02-naive.html").as_uri())
-        press_until(page, "document.activeElement.matches('input[type=search]')")
+        press_until(page, "document.activeElement.matches('input[name=q]')")
         page.keyboard.type("autocast")
         page.keyboard.press("Enter")
         page.wait_for_url("**/search.html**")

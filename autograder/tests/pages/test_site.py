@@ -12,22 +12,9 @@ import pytest
 
 from autograder.author import ROOT
 from autograder.pages import stages
+from autograder.tests.pages.conftest import build
 
 pytest.importorskip("sphinx", reason="needs the extra `course`: pip install -e '.[course]'")
-
-
-def build(course: Path, site: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", str(course), str(site)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The course's."""
-    made = tmp_path_factory.mktemp("site")
-    done = build(ROOT / "course", made)
-    assert done.returncode == 0, done.stderr
-    return made
 
 
 def test_every_page_is_there_with_the_next_one(site: Path) -> None:
