@@ -73,4 +73,4 @@ def _sourced(place: Place, source: str, text: str) -> str:
     visible = re.sub(r"\s+", " ", places.COMMENT.sub("", text))
     if not first or first not in visible:
         raise Wrong(f"expected the source in the text or under Read on as well; {first!r} is not there")
-    return place.body
+    return place.body.strip("\n") if place.block else place.body

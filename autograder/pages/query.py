@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from autograder.pages.places import Wrong
 
 _VALUE = r"(?:'[^']*'|[^\s,:'/]+)"
-_TOKEN = re.compile(rf"\s*(?:(\w+)=({_VALUE}(?:,{_VALUE})*)|([\w-]+)|([:/]))")
+_TOKEN = re.compile(rf"(\w+)=({_VALUE}(?:,{_VALUE})*)|([\w-]+)|([:/])")
 FORM = "SWEEP column=value …: COLUMN"
 
 
@@ -32,41 +32,33 @@ class Query:
 
 def parse(text: str) -> list[Query]:
     """A query, or the two of a ratio. Wrong where it does not read as one."""
-    sides: list[Query] = []
-    words: list[str] = []
-    columns: list[str] | None = None
-    filters: dict[str, tuple[str, ...]] = {}
-
-    def close() -> None:
-        nonlocal words, columns, filters
-        left, first = (sides[0], 0) if sides else (None, 1)
-        if len(words) != first or (not columns and (left is None or columns is not None)):
-            raise Wrong(f"expected {FORM}, and for a ratio / column=value … behind it")
-        side = Query(words[0] if words else "", filters, tuple(columns or ()))
-        sides.append(left.over(side) if left else side)
-        words, columns, filters = [], None, {}
-
-    at = 0
-    text = text.rstrip()
-    while at < len(text):
-        token = _TOKEN.match(text, at)
-        if not token:
-            raise Wrong(
-                f"expected {FORM}; got {text[at:].strip()!r} where a filter, a column, : or / may stand"
-            )
-        at = token.end()
-        name, values, word, mark = token.groups()
-        if mark == "/":
-            close()
-        elif mark == ":":
-            columns = []
-        elif name and columns is None:
-            filters[name] = tuple(each.strip("'") for each in re.findall(_VALUE, values))
-        elif name:
-            raise Wrong(f"expected the filter {name}= before the colon")
+    if unread := _TOKEN.sub("", text).strip():
+        raise Wrong(f"expected {FORM}; cannot read {unread!r}")
+    sides: list[list[re.Match[str]]] = [[]]
+    for token in _TOKEN.finditer(text):
+        if token[0] == "/":
+            sides.append([])
         else:
-            (words if columns is None else columns).append(word)
-    close()
-    if len(sides) > 2:
+            sides[-1].append(token)
+    left, *others = map(_side, sides)
+    if len(others) > 1:
         raise Wrong("expected one / at most")
-    return sides
+    if not left.sweep or not left.columns or any(other.sweep for other in others):
+        raise Wrong(f"expected {FORM}, and for a ratio / column=value … behind it")
+    return [left, *(left.over(other) for other in others)]
+
+
+def _side(tokens: list[re.Match[str]]) -> Query:
+    """What stands on one side of the /: a sweep or none, filters, and columns behind a colon."""
+    texts = [token[0] for token in tokens]
+    colon = texts.index(":") if ":" in texts else len(texts)
+    words = [token[0] for token in tokens[:colon] if not token[1]]
+    columns = texts[colon + 1 :]
+    if len(words) > 1 or any(token[1] or token[4] for token in tokens[colon + 1 :]):
+        raise Wrong(f"expected {FORM}; got {' '.join(texts)}")
+    filters = {
+        token[1]: tuple(value.strip("'") for value in re.findall(_VALUE, token[2]))
+        for token in tokens[:colon]
+        if token[1]
+    }
+    return Query("".join(words), filters, tuple(columns))

@@ -143,7 +143,8 @@ def test_what_does_not_pair_up_is_named(
 
 
 def test_a_source_stays_and_code_is_no_marker(measured: Path) -> None:
-    text = "It is <!-- source: Vaswani, 2017 -->41 %<!-- end --> (Vaswani).\n\n```\n<!-- = 2 -->\n```\n"
+    text = "<!-- source: Vaswani, 2017 -->\n| 1 % |\n<!-- end -->\n"
+    text += "It is <!-- source: Vaswani, 2017 -->41 %<!-- end --> (Vaswani).\n\n```\n<!-- = 2 -->\n```\n"
     page = write(measured, text)
     assert author.main(["pages", "--check"], measured) == 0
     assert page.read_text(encoding="utf-8") == text
