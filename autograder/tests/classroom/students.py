@@ -268,7 +268,9 @@ def students(course: Path) -> tuple[Student, ...]:
         Student("duplicated", right(duplicate), FULL, "two cells", "two cells"),
         Student("stripped", right(strip), FULL, "was missing", "was missing"),
         Student("deleted", right(delete), FULL, "was missing", "was missing"),
-        Student("renamed-cells", right(rename), FULL, "cell of this notebook is called", "my-naive_attention"),
+        Student(
+            "renamed-cells", right(rename), FULL, "cell of this notebook is called", "my-naive_attention"
+        ),
         Student("reordered", right(reorder), FULL),
         Student("odd", right(odd), FULL),
         Student("empty", raw(b""), ABSENT, "is empty", "is empty"),
