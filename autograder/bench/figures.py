@@ -141,7 +141,7 @@ def refusals(axes: Axes, rows: Sequence[Row], machine: Machine, theme: Theme) ->
     axes.plot([row.H for row in refused], [0] * len(refused), "x", color=theme.colours[1], label="refused")
     axes.set_xlabel("head size H")
     axes.set_ylabel(f"TFLOP/s by {clock(machine)}")
-    axes.set_xticks(range(0, max(row.H for row in rows) + 1, 32))
+    axes.set_xticks(range(0, max(row.H for row in rows) + 1, 64))
     axes.set_ylim(bottom=-5)
     _finish(axes)
 
