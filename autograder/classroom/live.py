@@ -46,7 +46,7 @@ def check(module: str, group_id: str) -> int | None:
         print(f"{group.function} is not there yet: run the cell that defines it, then this one again.")
         return 0
     try:
-        report = _graded(alone, source.text)
+        report = source.located(_graded(alone, source.text))
     except Exception as error:  # nothing of ours may look like a learner's failure
         print(f"The grader itself failed: our fault, not yours. {type(error).__name__}: {error}")
         return None

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from autograder import catalog, workspace
+from autograder import catalog, provenance, workspace
 from autograder.classroom.source import Module, module_source, of_cells
+from autograder.results import CheckResult, ExerciseResult, Outcome, Report
 from autograder.source import MAX_BYTES
 
 EXERCISE = catalog.EXERCISES[0]
@@ -89,7 +90,8 @@ def test_magics_and_shell_lines_are_left_out(cell: str) -> None:
     "cell", ["%%bash\nls", "%%writefile f.py\ndef naive_attention(q): pass", "# nothing", ""]
 )
 def test_cells_that_are_not_python_give_nothing(cell: str) -> None:
-    assert module(cell, SOLUTION) == module(SOLUTION)
+    made = module(cell, SOLUTION)
+    assert (made.text, made.notes) == (module(SOLUTION).text, ())
 
 
 def test_what_a_string_holds_is_no_magic() -> None:
@@ -152,6 +154,26 @@ def test_a_call_that_would_change_what_the_module_uses_is_noted() -> None:
         "cell 2: `TABLE.append(1)` is left out; "
         "in the module it would have to be part of a function or an assignment",
     )
+
+
+def test_a_report_names_cells_and_their_lines() -> None:
+    made = module(
+        "%%time\n!pip \\\n  install\n\nimport math\nx = 1",
+        "x = 1\n\n# Why.\ndef naive_attention(q):\n    return helper(q)",
+        "def helper(q): return math",
+    )
+    assert [made.text.split("\n").index(line) for line in ("    return helper(q)", "import math")] == [4, 0]
+    details = {
+        "raised E at line 5: x at line 4": "raised E at line 5 of cell 2: x at line 4 of cell 2",
+        "uses f at line 1; y": "uses f at line 5 of cell 1; y",
+        "at line 7": "at line 7",
+        "f(x): raised E at line 7": "f(x): raised E at line 1 of cell 3",
+        "failed at line 0, line 3": "failed at line 0, line 3",
+    }
+    checks = tuple(CheckResult(str(n), Outcome.FAILED, 1, detail) for n, detail in enumerate(details))
+    where = provenance.of(seeds={}, replay=False, device="", sha256={}, started="", seconds=1.0)
+    report = made.located(Report((ExerciseResult("naive_attention", checks),), where))
+    assert [check.detail for check in report.exercises[0].checks] == [*details.values()]
 
 
 def test_all_of_a_notebook_is_bounded() -> None:
