@@ -63,9 +63,9 @@ class Submissions(NotebookExporter):
     def _add_missing(self) -> None:
         """A notebook that was not handed in is graded like an empty one, and its feedback says what to do."""
         course = self._converter.coursedir
-        known = gradebook.names(course.db_url, course.assignment_id)
         if course.notebook_id != "*":
             return
+        known = gradebook.names(course.db_url, course.assignment_id)
         handed_in = course.format_path(course.submitted_directory, course.student_id, course.assignment_id)
         for folder in glob.glob(handed_in):  # noqa: PTH207 (an absolute pattern); nbgrader passes over those that hold no notebook
             notebooks = self._converter.assignments.setdefault(folder, [])

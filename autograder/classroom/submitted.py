@@ -49,19 +49,15 @@ def read(path: Path, trusted: TrustedNotebook) -> Mended:
 
 def _load(path: Path) -> Any:
     name = path.name
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     if not os.path.lexists(path):
         raise Broken(f"{name} is missing from your submission: hand it in under this very name")
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode):
+        raise Broken(f"{name} is not a file: hand in the notebook itself")
+    if status.st_size > MAX_FILE:
+        raise Broken(f"{name} has more than {MAX_FILE // 2**20} MB: clear its outputs and save it again")
     try:
-        with os.fdopen(os.open(path, flags), "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise Broken(f"{name} is not a file")
-            if status.st_size > MAX_FILE:
-                raise Broken(
-                    f"{name} has more than {MAX_FILE // 2**20} MB: clear its outputs and save it again"
-                )
-            data = file.read()
+        data = path.read_bytes()
     except OSError as error:
         raise Broken(f"{name} cannot be read ({error.strerror})") from None
     if not data.strip():
