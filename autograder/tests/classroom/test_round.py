@@ -20,10 +20,11 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeFactory
 from nbgrader.plugins import CsvExportPlugin
 from traitlets.config.loader import PyFileConfigLoader
+from typer.testing import CliRunner
 
 from autograder import sandbox
 from autograder.catalog import EXERCISES, Exercise
-from autograder.classroom import course
+from autograder.classroom import cli, course
 from autograder.classroom.batch import Batch
 from autograder.classroom.export import PointsExportPlugin
 from autograder.results import Outcome, Report
@@ -115,6 +116,7 @@ def _done(result: dict[str, Any]) -> str:
 @pytest.mark.slow
 @pytest.mark.skipif(sandbox.kind() == "none", reason="a class is graded only where bubblewrap works")
 @pytest.mark.timeout(900)
+@pytest.mark.filterwarnings("ignore")  # nbgrader's own
 def test_a_class_is_graded_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # nbgrader starts the program alembic.
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
@@ -134,6 +136,7 @@ def test_a_class_is_graded_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     _check_regrades(nbgrader, fetched, monkeypatch)
     _check_feedback(nbgrader)
     _check_tables(nbgrader, tmp_path)
+    _check_report(nbgrader.folder)
 
 
 def _course(folder: Path) -> Nbgrader:
@@ -263,5 +266,19 @@ def _check_tables(nbgrader: Nbgrader, folder: Path) -> None:
     }
     assert points["all"] == (82.0, 127.0, 19.0)  # 81 of the 100 points wait for no GPU, and one of the bonus
     assert points["half"] == (20.0, 127.0, 4.0)  # with 3 for the question
-    assert points["duplicated"] == (1.0, 127.0, 20.0)
+    assert points["duplicated"] == (1.0, 127.0, 100.0)  # our fault, in all five
     assert float(ours["half"]["score"]) == 0.0
+
+
+def _check_report(folder: Path) -> None:
+    assert CliRunner().invoke(cli.app, ["report", str(folder)]).exit_code == 0
+    with (folder / "report.csv").open(newline="") as file:
+        marks = {(row["student"], row["exercise"], row["check"]): row for row in csv.DictReader(file)}
+    assert len(marks) == len(students(folder)) * sum(len(exercise.checks) for exercise in EXERCISES)
+    assert marks["half", NAIVE, "half_precision"]["outcome"] == "passed"
+    assert marks["steals", NAIVE, "float32"]["outcome"] == "failed"
+    assert marks["all", NAIVE, "speed"]["waiting"] == "4"
+    page = (folder / "report.html").read_text()
+    assert page.count("<svg") == 3 and "src=" not in page and 'href="http' not in page
+    assert f"<td>empty</td><td>{NAIVE}</td><td>{NAIVE}.ipynb is empty" in page
+    assert f"<td>half</td><td>{NAIVE}</td><td>{TEST}: 13 → 16</td>" in page
