@@ -19,6 +19,9 @@ COLOURS = {
     Outcome.GRADER_ERROR: ("our fault", "#8e5bb0"),
 }
 
+BEGUN = 0.2
+"""Seconds: a grading that took less found nothing to run."""
+
 
 def scores(of: Class) -> str:
     """How many students have how many points."""
@@ -58,10 +61,12 @@ def checks(of: Class) -> str:
 
 
 def seconds(of: Class) -> str:
-    """How long one notebook's grading took."""
+    """How long the grading of a notebook took that somebody had begun."""
     figure = Figure(figsize=(7, 2.2), layout="constrained")
     axes = figure.subplots()
-    axes.hist([grading.seconds for grading in of.gradings], bins=20, color="#8a8a8a")
+    axes.hist(
+        [grading.seconds for grading in of.gradings if grading.seconds > BEGUN], bins=20, color="#8a8a8a"
+    )
     _label(axes, "seconds a notebook", "notebooks")
     return _svg(figure)
 

@@ -17,7 +17,7 @@ from autograder.results import Outcome
 
 @dataclass(frozen=True)
 class Mark:
-    """What one student's check came to; `says` is the diagnosis, or where there is none what was wrong."""
+    """What one student's check came to; `diagnosis` names a known mistake, "" where none fits."""
 
     student: str
     exercise: str
@@ -25,7 +25,8 @@ class Mark:
     outcome: Outcome
     points: int
     earned: int
-    says: str
+    diagnosis: str
+    detail: str
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Class:
         kinds: dict[tuple[str, str, str], list[Mark]] = {}
         for mark in self.marks:
             if mark.outcome is Outcome.FAILED:
-                kinds.setdefault((mark.exercise, mark.check, mark.says), []).append(mark)
+                kinds.setdefault((mark.exercise, mark.check, mark.diagnosis), []).append(mark)
         return sorted(((len(each), each[0]) for each in kinds.values()), key=lambda kind: -kind[0])
 
     def alike(self, outcomes: Iterable[Outcome]) -> list[tuple[str, str]]:
@@ -99,7 +100,6 @@ def read(root: Path, assignment: str) -> Class:
 
 def _marks(record: records.Record) -> Iterable[Mark]:
     for check in record.report["exercises"][0]["checks"]:
-        says = check["diagnosis"] or (check["detail"] if check["outcome"] != "failed" else "")
         yield Mark(
             record.student,
             record.notebook,
@@ -107,7 +107,8 @@ def _marks(record: records.Record) -> Iterable[Mark]:
             Outcome(check["outcome"]),
             check["points"],
             check["earned"],
-            says,
+            check["diagnosis"],
+            check["detail"],
         )
 
 

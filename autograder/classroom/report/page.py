@@ -14,13 +14,14 @@ from autograder.results import Outcome
 
 COMMONEST = 20
 STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; margin: 1rem 0 }
 th, td { padding: .2rem .7rem; border-bottom: 1px solid #ddd; vertical-align: top }
+td:first-child { white-space: nowrap }
 th { text-align: left; font-weight: 600 } td.number { text-align: right; font-variant-numeric: tabular-nums }
 svg { max-width: 100%; height: auto }
 """
-HEADER = ("student", "exercise", "check", "outcome", "points", "earned", "waiting", "says")
+HEADER = ("student", "exercise", "check", "outcome", "points", "earned", "waiting", "diagnosis", "detail")
 
 
 def table(of: Class, path: Path) -> None:
@@ -38,7 +39,8 @@ def table(of: Class, path: Path) -> None:
                 mark.points,
                 mark.earned,
                 open_,
-                mark.says,
+                mark.diagnosis,
+                mark.detail,
             )
             writer.writerow(row)
 
@@ -92,7 +94,7 @@ def _students(of: Class) -> str:
 
 def _failures(kinds: Sequence[tuple[int, Mark]]) -> str:
     rows = [
-        (count, mark.exercise, mark.check, mark.says or "(no known mistake)")
+        (count, mark.exercise, mark.check, mark.diagnosis or f"no known mistake; for one: {mark.detail}")
         for count, mark in kinds[:COMMONEST]
     ]
     return _table(("students", "exercise", "check", "looks like"), rows)
@@ -101,7 +103,9 @@ def _failures(kinds: Sequence[tuple[int, Mark]]) -> str:
 def _gradings(of: Class) -> str:
     confined = ", ".join(sorted({grading.sandbox for grading in of.gradings})) or "nothing was graded"
     rows = [(each.student, each.exercise, "; ".join(each.notes)) for each in of.gradings if each.notes]
-    faults = [(m.student, m.exercise, m.check, m.says) for m in of.marks if m.outcome is Outcome.GRADER_ERROR]
+    faults = [
+        (m.student, m.exercise, m.check, m.detail) for m in of.marks if m.outcome is Outcome.GRADER_ERROR
+    ]
     changed = [(each.student, each.exercise, "; ".join(each.changes)) for each in of.gradings if each.changes]
     return "\n".join(
         (
