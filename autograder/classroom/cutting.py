@@ -7,6 +7,8 @@ import symtable
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from autograder.classroom.statements import names
+
 SETUP = "setup"
 """The cell of what stands before the first function, imports, types, and of all helpers."""
 
@@ -19,11 +21,9 @@ class _Piece:
     nodes: tuple[ast.stmt, ...]
 
     @property
-    def names(self) -> list[str]:
-        """What they define, functions and plain assignments."""
-        targets = [target for node in self.nodes if isinstance(node, ast.Assign) for target in node.targets]
-        functions = [node.name for node in self.nodes if isinstance(node, ast.FunctionDef)]
-        return functions + [target.id for target in targets if isinstance(target, ast.Name)]
+    def names(self) -> frozenset[str]:
+        """What they bind."""
+        return frozenset().union(*(names(self.text, node)[0] for node in self.nodes))
 
     def stands_alone(self, without: Collection[str]) -> bool:
         """Whether this is a function that can be defined without these names."""
@@ -42,12 +42,13 @@ def cut(text: str, functions: Sequence[str]) -> dict[str, str]:
     parts: dict[str, list[str]] = {SETUP: []}
     current, later = SETUP, set[str]()
     for piece in _pieces(text):
-        new = [name for name in piece.names if name in functions and name not in parts]
-        current = new[0] if new else current
-        if not set(functions) & set(piece.names) and piece.stands_alone(later):
+        bound = piece.names
+        current = next((name for name in functions if name in bound and name not in parts), current)
+        if not bound.intersection(functions) and piece.stands_alone(later):
             parts[SETUP].append(piece.text)
             continue
-        later |= set(piece.names) if current != SETUP else set()
+        if current != SETUP:
+            later |= bound
         parts.setdefault(current, []).append(piece.text)
     return {name: "".join(part).strip("\n") for name, part in parts.items()}
 

@@ -51,7 +51,7 @@ def statements(cell: str, text: str) -> list[Statement]:
         warnings.simplefilter("ignore")
         lines, tree = _parsed(lines)
         return [
-            Statement(cell, line, own, node, *_names(own, node)) for line, own, node in _texts(lines, tree)
+            Statement(cell, line, own, node, *names(own, node)) for line, own, node in _texts(lines, tree)
         ]
 
 
@@ -87,7 +87,7 @@ def _parsed(lines: list[str]) -> tuple[list[str], ast.Module]:
     raise ValueError(f"more than {MAX_MAGICS} lines of it are not Python")
 
 
-def _names(text: str, node: ast.stmt) -> tuple[frozenset[str], frozenset[str]]:
+def names(text: str, node: ast.stmt) -> tuple[frozenset[str], frozenset[str]]:
     """The names that a statement binds, and those of the module that it looks up, at once or later."""
     table = symtable.symtable(text, "cell", "exec")
     symbols = table.get_symbols()

@@ -100,6 +100,12 @@ def test_a_module_is_cut_at_its_functions() -> None:
         "f": f"{f}\n\n\n{bound}",
         "g": g,
     }
+    choice = "if a:\n    def f(): pass\nelse:\n    f = None"
+    assert cutting.cut(f"{choice}\n\nfrom b import g", ["f", "g"]) == {
+        "setup": "",
+        "f": choice,
+        "g": "from b import g",
+    }
 
 
 def test_the_command_writes_notebooks_and_checks_them(
