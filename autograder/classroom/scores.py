@@ -7,11 +7,13 @@ from typing import Any
 from nbformat import NotebookNode, v4
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 
+from autograder import provenance
+from autograder.catalog import Exercise
 from autograder.classroom import context, feedback, records
 from autograder.classroom.batch import batch
 from autograder.classroom.groups import Group
 from autograder.classroom.source import module_source
-from autograder.results import Report
+from autograder.results import CheckResult, ExerciseResult, Outcome, Report
 
 SCORES = "attention_lab_scores"
 
@@ -29,7 +31,7 @@ class TrustedScores(NbGraderPreprocessor):
         if exercise is None:
             return nb, resources
         module = module_source(nb, exercise)
-        report = batch().grade(exercise, module.text)
+        report = _graded(exercise, module.text)
         scores = {id_: _score(report, group, points) for id_, (group, points) in tests.items()}
         for cell in nb.cells:
             id_ = cell.metadata.get("nbgrader", {}).get("grade_id")
@@ -73,6 +75,17 @@ class SaveTrustedScores(SaveAutoGrades):
         grade.auto_score = scores.get(id_)
         grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
         self.gradebook.db.commit()
+
+
+def _graded(exercise: Exercise, text: str) -> Report:
+    """The report on a module; where the grader cannot be had at all, one in which everything is its fault."""
+    try:
+        return batch().grade(exercise, text)
+    except Exception as error:
+        why = f"the grader failed: {type(error).__name__}: {error}"
+        checks = (CheckResult(each.id, Outcome.GRADER_ERROR, each.points, why) for each in exercise.checks)
+        where = provenance.of(seeds={}, replay=False, device="", sha256={}, started="", seconds=0.0)
+        return Report((ExerciseResult(exercise.name, tuple(checks)),), where)
 
 
 def _score(report: Report, group: Group, points: float) -> float | None:

@@ -121,7 +121,7 @@ def modules(folder: Path) -> None:
 
 
 def half(folder: Path) -> None:
-    texts = solved(NAIVE, WRONG / NAIVE / "half_precision_softmax.py")
+    texts = solved(NAIVE, WRONG / NAIVE / "assert_shapes.py")
     edit(folder, NAIVE, lambda notebook: fill(notebook, texts))
 
 
@@ -261,7 +261,7 @@ def students(course: Path) -> tuple[Student, ...]:
             says="16 earned",
             others={group.id: None if group.needs else group.points for group in OTHERS},
         ),
-        Student("half", half, {TEST: 13.0, GPU: None, BONUS: 1.0}, says="Failed: half_precision (3 points)"),
+        Student("half", half, {TEST: 14.0, GPU: None, BONUS: 1.0}, says="Failed: errors (2 points)"),
         Student("none", lambda folder: None, NOTHING, says="Not started"),
         Student("helper", right(helper), FULL),
         # Notebooks in a state.

@@ -12,7 +12,8 @@ from traitlets.config import Config
 
 from autograder import sandbox
 from autograder.catalog import EXERCISES
-from autograder.classroom import course, records
+from autograder.classroom import course, records, scores
+from autograder.classroom.batch import Batch
 from autograder.classroom.exporter import Submissions
 from autograder.classroom.groups import groups
 from autograder.classroom.scores import _score
@@ -63,6 +64,16 @@ def test_without_a_sandbox_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(NbGraderException):
         Submissions(parent=converter)
     Submissions(parent=converter, config=Config({"Submissions": {"machine_is_the_sandbox": True}}))
+
+
+def test_a_grader_that_cannot_start_is_our_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone() -> Batch:
+        raise OSError("no room")
+
+    monkeypatch.setattr(scores, "batch", gone)
+    found = scores._graded(NAIVE, "")
+    assert found.count(Outcome.GRADER_ERROR) == len(NAIVE.checks)
+    assert _score(found, CPU, 16.0) is None
 
 
 def test_the_machine_as_sandbox_stands_in_each_record() -> None:
