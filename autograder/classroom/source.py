@@ -20,7 +20,7 @@ from autograder.classroom.statements import Statement, statements
 from autograder.results import CheckResult, Report
 from autograder.source import MAX_BYTES
 
-MAX_NOTEBOOK = 16 * MAX_BYTES
+MAX_NOTEBOOK = 4 * MAX_BYTES
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def of_cells(cells: Iterable[tuple[str, str]], exercise: Exercise) -> Module:
             where = f"line {error.lineno}: " if error.lineno else ""
             unread.append(f"cell {cell} is left out, since it is not valid Python: {where}{error.msg}")
         except (ValueError, RecursionError, MemoryError) as error:
-            unread.append(f"cell {cell} is left out: {error or type(error).__name__}")
+            unread.append(f"cell {cell} is left out: {str(error) or type(error).__name__}")
     kept = _needed(found, _asked(exercise))
     made = {
         name for each in kept if not isinstance(each.node, ast.Import | ast.ImportFrom) for name in each.binds

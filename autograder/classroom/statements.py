@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-MAX_MAGICS = 100
+MAX_MAGICS = 30
 IN_PYTHON = ("time", "capture", "prun")
 """The cell magics that run the rest of their cell as Python, and keep the names."""
 MAGIC = re.compile(r"(\s*+)(?:[%!?]|[\w.,\s]+=\s*[%!]|[\w.]+\?).*", re.DOTALL)
