@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 from autograder import beside, sandbox, stubs, workspace
 from autograder.catalog import GPU_FP8, LEAST, Check, Exercise
@@ -46,6 +47,8 @@ RUNNING = 60.0
 """Seconds after which no further round of inputs is tried; some few are enough."""
 FAULT = "the grader failed"
 MAX_DETAIL = 2000
+A = TypeVar("A")
+B = TypeVar("B")
 Progress = Callable[[Exercise, str, ExerciseResult | None], None]
 
 
@@ -115,7 +118,7 @@ class Submission:
         try:
             self._say("tracing")
             if plan.traces:
-                await asyncio.gather(runner.open(), self._reference.runner.open())
+                await _both(runner.open(), self._reference.runner.open())
             async with self._gate.tracing():
                 tracer = await sandbox.start(Role.TRACER, self._settings.tracer)
                 found = await interrogate(tracer, source, everything.steps)
@@ -165,7 +168,7 @@ class Submission:
         self._say("running")
         jobs = [job(trace, found.artifacts[trace.key], facts_only=not trace.rounds) for trace in traced]
         run = [trace for trace in traced if trace.rounds]
-        answers, rounds = await asyncio.gather(
+        answers, rounds = await _both(
             runner.load(jobs), draw(self._reference, self.exercise.name, run, self.seeds)
         )
         loaded: list[Trace] = []
@@ -229,6 +232,16 @@ class Submission:
 
     def _say(self, stage: str) -> None:
         self._progress(self.exercise, stage, None)
+
+
+async def _both(one: Awaitable[A], other: Awaitable[B]) -> tuple[A, B]:
+    """Side by side; a failure is raised when both have ended, so that nothing goes on behind it."""
+    first, second = await asyncio.gather(one, other, return_exceptions=True)
+    if isinstance(first, BaseException):
+        raise first
+    if isinstance(second, BaseException):
+        raise second
+    return first, second
 
 
 def _line(text: str) -> str:

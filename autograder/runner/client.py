@@ -107,9 +107,10 @@ class Runner:
                 raise GraderFault(f"the runner did not start: {error}") from error
 
     async def close(self) -> None:
-        child, self._child, self._batch_is_loaded = self._child, None, False
-        if child is not None:
-            await child.kill()
+        async with self._opening:  # a child that is only just starting would outlive its runner
+            child, self._child, self._batch_is_loaded = self._child, None, False
+            if child is not None:
+                await child.kill()
 
     async def load(self, jobs: Sequence[Job]) -> list[Loaded | Refused]:
         """Validate and compile; one answer a job. The jobs of an earlier load are forgotten."""

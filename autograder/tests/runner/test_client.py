@@ -77,6 +77,24 @@ def test_opened_by_many_at_once_it_starts_one_child() -> None:
     assert log == ["start", "kill"]
 
 
+def test_closed_while_it_opens_it_leaves_no_child() -> None:
+    log: list[str] = []
+
+    async def start() -> Child:
+        log.append("start")
+        await asyncio.sleep(0.01)
+        return Double(log)
+
+    async def work(runner: Runner) -> None:
+        opening = asyncio.create_task(runner.open())
+        await asyncio.sleep(0)
+        await runner.close()
+        assert log == ["start", "kill"]
+        await opening
+
+    with_runner(work, Runner(start))
+
+
 def test_nothing_to_do() -> None:
     _, answers = go([])
     assert answers == ([], [])
