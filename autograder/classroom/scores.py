@@ -31,7 +31,7 @@ class TrustedScores(NbGraderPreprocessor):
         if exercise is None:
             return nb, resources
         module = module_source(nb, exercise)
-        report = _graded(exercise, module.text)
+        report = module.located(_graded(exercise, module.text))
         scores = {id_: _score(report, group, points) for id_, (group, points) in tests.items()}
         for cell in nb.cells:
             id_ = cell.metadata.get("nbgrader", {}).get("grade_id")
