@@ -286,7 +286,7 @@ def students(course: Path) -> tuple[Student, ...]:
             "the kernel died",
             "the kernel died",
         ),
-        Student("loops", right(loops), FULL, "more than 20 seconds together", "more than 20 seconds"),
+        Student("loops", right(loops), FULL, "more than 15 seconds together", "more than 15 seconds"),
         Student("refused", first("bonus = 100"), {**NOTHING, BONUS: None}, warns="bonus waits for review"),
         # Cheats: none of them solves anything.
         Student("patches-check", first(PATCHED_CHECK), NOTHING),
