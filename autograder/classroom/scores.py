@@ -51,8 +51,10 @@ class TrustedScores(NbGraderPreprocessor):
         for check in new.report["exercises"][0]["checks"]:
             if check["outcome"] == "grader_error":
                 self.log.error("%s: our fault, %s waits: %s", who, check["id"], check["detail"])
-        if new.gradings > 1:
-            self.log.warning("%s: graded again: %s", who, "; ".join(new.changes) or "nothing changed")
+        if new.changes:
+            self.log.warning("%s: graded again: %s", who, "; ".join(new.changes))
+        elif new.gradings > 1:
+            self.log.info("%s: graded again: nothing changed", who)
 
 
 class SaveTrustedScores(SaveAutoGrades):
