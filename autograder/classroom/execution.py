@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from jupyter_client.asynchronous.client import AsyncKernelClient
+from nbclient.util import run_sync
 from nbformat import NotebookNode, v4
 from nbgrader import utils
 from nbgrader.preprocessors import Execute
@@ -20,6 +22,8 @@ from autograder.classroom.kernel import SandboxedKernelManager
 MAX_OUTPUT = 2**20
 """Characters of output that a notebook keeps; what comes after is dropped as it comes."""
 LEFT_OUT = "\n(more output than is kept: the rest is left out)\n"
+SHOWN = frozenset({"text/plain", "image/png", "image/jpeg"})
+"""What is kept of a cell's results. HTML or JavaScript of a student's would run where a person grades."""
 
 
 class BoundedExecute(Execute):
@@ -59,12 +63,26 @@ class BoundedExecute(Execute):
             _close(nb.cells[self._done :], self._why(error))
             return nb, resources
         finally:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._take_away()
 
     def create_kernel_manager(self) -> Any:
         manager = super().create_kernel_manager()
         manager.share(self._folder, [self._here.root])
         return manager
+
+    async def async_start_new_kernel_client(self) -> AsyncKernelClient:
+        """A client that has heard from the kernel, so that both need the folder no more.
+
+        In one that is gone nothing can be made: no cell fills the disk.
+        """
+        client: AsyncKernelClient = await super().async_start_new_kernel_client()
+        self._take_away()
+        return client
+
+    start_new_kernel_client = run_sync(async_start_new_kernel_client)
+
+    def _take_away(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> tuple[NotebookNode, Any]:
         self._done = index
@@ -81,6 +99,10 @@ class BoundedExecute(Execute):
             if self._bytes - size <= MAX_OUTPUT:
                 cell.outputs.append(v4.new_output("stream", text=LEFT_OUT))
             return None
+        if "data" in msg["content"]:
+            msg["content"]["data"] = {
+                kind: data for kind, data in msg["content"]["data"].items() if kind in SHOWN
+            }
         return super().process_message(msg, cell, cell_index)
 
     def _why(self, error: Exception) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.results import Report
+from autograder.sandbox.output import clean
 
 FOLDER = "grades"
 MACHINE = "the machine itself (so the instructor wrote)"
@@ -59,7 +60,8 @@ def record(
     document = report.to_json()
     if machine:
         document["provenance"]["sandbox"] = MACHINE
-    return Record(student, assignment, report.exercises[0].name, dict(scores), document, tuple(notes))
+    plain = tuple(" ".join(clean(note).split()) for note in notes)  # a student's words, on a terminal
+    return Record(student, assignment, report.exercises[0].name, dict(scores), document, plain)
 
 
 def save(root: Path, new: Record) -> Record:

@@ -58,6 +58,11 @@ def test_a_record_says_what_it_changed(tmp_path: Path) -> None:
     assert found.report["exercises"][0]["name"] == NAIVE.name
 
 
+def test_a_students_words_do_nothing_to_a_terminal() -> None:
+    made = records.record("ada", "attention", {}, report(), ["\x1b[2Jone\nline"], machine=False)
+    assert made.notes == ("one line",)
+
+
 def test_without_a_sandbox_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "kind", lambda: "none")
     converter = Autograde(coursedir=CourseDirectory(assignment_id="attention", notebook_id="one"))
