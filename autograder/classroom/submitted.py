@@ -98,15 +98,14 @@ def _mend(cells: Sequence[dict[str, Any]], trusted: TrustedNotebook, notes: list
             made.append(("", _own(cell, notes)))
     made.reverse()
     notes.reverse()
-    before = ""
-    for cell in trusted.cells:
-        if cell.id not in taken:
-            place = (
-                next((index for index, (id_, _) in enumerate(made) if id_ == before), -1) + 1 if before else 0
-            )
-            made.insert(place, (cell.id, _known(cell, cell.source, {})))
-            notes += [f"the cell {cell.id!r} was missing; it was put back as it was handed out"] * bool(cells)
-        before = cell.id
+    missing = [cell for cell in trusted.cells if cell.id not in taken]
+    for cell in missing:  # each behind the cell before it, which is there by now
+        before = trusted.cells.index(cell) - 1
+        place = [id_ for id_, _ in made].index(trusted.cells[before].id) + 1 if before >= 0 else 0
+        made.insert(place, (cell.id, _known(cell, cell.source, {})))
+    if missing and cells:
+        there = ", ".join(repr(cell.id) for cell in missing)
+        notes.append(f"cells were missing, and were put back as they were handed out: {there}")
     return [node for _, node in made]
 
 

@@ -266,8 +266,8 @@ def students(course: Path) -> tuple[Student, ...]:
         Student("helper", right(helper), FULL),
         # Notebooks in a state.
         Student("duplicated", right(duplicate), FULL, "two cells", "two cells"),
-        Student("stripped", right(strip), FULL, "was missing", "was missing"),
-        Student("deleted", right(delete), FULL, "was missing", "was missing"),
+        Student("stripped", right(strip), FULL, "cells were missing", "cells were missing"),
+        Student("deleted", right(delete), FULL, "cells were missing", "cells were missing"),
         Student(
             "renamed-cells", right(rename), FULL, "cell of this notebook is called", "my-naive_attention"
         ),

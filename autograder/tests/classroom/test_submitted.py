@@ -76,8 +76,8 @@ def mended(data: Any, folder: Path) -> tuple[Any, tuple[str, ...]]:
     [
         (lambda made: None, ""),
         (students.duplicate, "there are two cells 'naive_attention'"),
-        (students.strip, "the cell 'naive_attention' was missing"),
-        (students.delete, "the cell 'check-naive_attention' was missing"),
+        (students.strip, "handed out: 'start'"),
+        (students.delete, "'check-naive_attention'"),
         (students.rename, "no cell of this notebook is called 'my-naive_attention'"),
         (students.reorder, ""),
         (students.odd, ""),
