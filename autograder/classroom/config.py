@@ -31,3 +31,4 @@ def configure(c: Any, root: Path) -> None:
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
     c.BoundedExecute.timeout = SECONDS
+    c.HTMLExporter.filters = {"markdown2html": f"{HERE}.rendering.markdown"}  # of feedback and formgrader

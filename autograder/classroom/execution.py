@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,15 +16,14 @@ from nbformat import NotebookNode, v4
 from nbgrader import utils
 from nbgrader.preprocessors import Execute
 
-from autograder.classroom import context
+from autograder.classroom import context, outputs
 from autograder.classroom.gradebook import TrustedNotebook
-from autograder.classroom.kernel import SandboxedKernelManager
+from autograder.classroom.kernel import MAX_MESSAGE, SandboxedKernelManager
 
 MAX_OUTPUT = 2**20
 """Characters of output that a notebook keeps; what comes after is dropped as it comes."""
 LEFT_OUT = "\n(more output than is kept: the rest is left out)\n"
-SHOWN = frozenset({"text/plain", "image/png", "image/jpeg"})
-"""What is kept of a cell's results. HTML or JavaScript of a student's would run where a person grades."""
+UNHEARD = f"what a cell printed did not come through: more than {MAX_MESSAGE // 2**20} MB at once, perhaps"
 
 
 class BoundedExecute(Execute):
@@ -40,6 +40,7 @@ class BoundedExecute(Execute):
                 "kernel_manager_class": SandboxedKernelManager,
                 "kernel_name": "python3",
                 "shutdown_kernel": "immediate",
+                "store_widget_state": False,
                 **traits,
             }
         )
@@ -51,23 +52,28 @@ class BoundedExecute(Execute):
         self._until = time.monotonic() + self.timeout
         self._bytes = 0
         self._done = 0
+        self._manager: SandboxedKernelManager | None = None
         self._here = context.of(resources)
         if _untouched(nb, self._here.trusted):
             _close([cell for cell in nb.cells if utils.is_grade(cell)], "no code in this notebook is yours")
             return nb, resources
         self._folder = Path(tempfile.mkdtemp(prefix="attention-kernel-"))
         try:
-            return super().preprocess(nb, resources, km)
+            nb, resources = super().preprocess(nb, resources, km)
+            outputs.shown(nb.cells)
+            return nb, resources
         except Exception as error:  # a notebook may do anything to its kernel
             self.log.warning("%s: its cells were not run to the end: %s", self._here, self._why(error))
+            outputs.shown(nb.cells)
             _close(nb.cells[self._done :], self._why(error))
             return nb, resources
         finally:
             self._take_away()
 
     def create_kernel_manager(self) -> Any:
-        manager = super().create_kernel_manager()
+        manager: SandboxedKernelManager = super().create_kernel_manager()
         manager.share(self._folder, [self._here.root])
+        self._manager = manager
         return manager
 
     async def async_start_new_kernel_client(self) -> AsyncKernelClient:
@@ -77,6 +83,8 @@ class BoundedExecute(Execute):
         """
         client: AsyncKernelClient = await super().async_start_new_kernel_client()
         self._take_away()
+        assert self._manager is not None
+        threading.Thread(target=self._manager.watch, daemon=True).start()
         return client
 
     start_new_kernel_client = run_sync(async_start_new_kernel_client)
@@ -99,16 +107,15 @@ class BoundedExecute(Execute):
             if self._bytes - size <= MAX_OUTPUT:
                 cell.outputs.append(v4.new_output("stream", text=LEFT_OUT))
             return None
-        if "data" in msg["content"]:
-            msg["content"]["data"] = {
-                kind: data for kind, data in msg["content"]["data"].items() if kind in SHOWN
-            }
         return super().process_message(msg, cell, cell_index)
 
     def _why(self, error: Exception) -> str:
         name = type(error).__name__
+        if self._manager and self._manager.verdict:
+            return self._manager.verdict
         if "Timeout" in name:
-            return f"they took more than {self.timeout} seconds together"
+            late = time.monotonic() > self._until - 1
+            return f"they took more than {self.timeout} seconds together" if late else UNHEARD
         return "the kernel died" if "DeadKernel" in name else f"{name}: {error}"
 
 

@@ -76,5 +76,5 @@ class Submissions(NotebookExporter):
 
 
 def _said(notes: tuple[str, ...]) -> str:
-    lines = "".join(f"\n* {note[:1].upper()}{note[1:]}." for note in notes)
+    lines = "".join(f"\n* {note}." for note in notes)
     return f"**What was changed in this notebook before it was graded**\n{lines}"

@@ -9,16 +9,25 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import zmq
+from jupyter_client.asynchronous.client import AsyncKernelClient
 from jupyter_client.manager import AsyncKernelManager
 
 from autograder import limits, sandbox
-from autograder.sandbox import Limits, users
+from autograder.sandbox import Limits, processes, users
 from autograder.sandbox.mounts import View
 
-LIMITS = Limits(cpu_seconds=600, memory_bytes=4 * 2**30, processes=256)
+MEMORY = 3 * 2**30
+"""Bytes in use by all its processes together."""
+LIMITS = Limits(cpu_seconds=600, memory_bytes=4 * 2**30, resident_bytes=MEMORY, processes=256)
+MAX_MESSAGE = 64 * 2**20
+WATCH = 0.1
+"""Seconds between two looks at its memory."""
 # Cells may ask for a grade as they did at home; it is given elsewhere.
 CHECK = (
     "import sys, types; sys.modules['autograder'] = types.ModuleType('autograder'); "
@@ -43,12 +52,29 @@ class SandboxedKernelManager(AsyncKernelManager):
 
     folder: Path
     secret: tuple[Path, ...] = ()
+    verdict: str = ""
+    """Why `watch` ended the kernel."""
 
     def share(self, folder: Path, secret: Sequence[Path]) -> None:
         self.folder, self.secret = folder, tuple(secret)
         self.transport = "ipc"
         self.ip = str(folder / "ipc")
         self.connection_file = str(folder / "kernel.json")
+
+    def client(self, **traits: Any) -> AsyncKernelClient:
+        """One that takes no message larger than MAX_MESSAGE: a kernel sends what it likes."""
+        self.context.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE)  # of all its sockets
+        return super().client(context=self.context, **traits)
+
+    def watch(self) -> None:
+        """Until the kernel ends; end it when its processes together use more memory than they may."""
+        process = getattr(self.provisioner, "process")  # noqa: B009 (only local provisioners have it)
+        while process.poll() is None:
+            family = processes.family(process.pid)
+            if processes.resident_bytes(family) > MEMORY:
+                self.verdict = f"they used more than {MEMORY // 2**30} GiB of memory"
+                processes.kill(family)
+            time.sleep(WATCH)
 
     def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
         """The command line; called when the connection file has been written."""
