@@ -62,7 +62,7 @@ EXERCISES = (
                 "extreme_inputs",
                 3,
                 "large, flat, shifted and uneven inputs in float32",
-                "Subtract each row's own maximum before exp, as jax.nn.softmax does, and clip nothing.",
+                "Once float32 passes: subtract each row's own maximum before exp, and clip nothing.",
             ),
             Check("half_precision", 3, "values in bfloat16 and float16", HALF_HINT),
             Check("gradient", 2, "the vector-Jacobian product", GRADIENT_HINT),
@@ -235,7 +235,7 @@ EXERCISES = (
                 "ran_fp8",
                 3,
                 "ran_fp8 on program texts",
-                "Look at the operand types of dot_general and custom_call, nothing else.",
+                "Look at the operand types of dot_general, convolution and custom_call, nothing else.",
                 function="ran_fp8",
             ),
             Check(

@@ -26,7 +26,10 @@ KNOWN: dict[str, tuple[str, str]] = {
     ),
     "SystemExit": ("It called sys.exit.", "Return a value or raise an error; the grader ends the process."),
     "RecursionError": ("It calls itself without an end.", "Look for a function that calls itself."),
-    "ModuleNotFoundError": ("", "Import installed packages only, and TransformerEngine inside the function."),
+    "ModuleNotFoundError": (
+        "",
+        "Import installed packages only; TransformerEngine in a try inside the function.",
+    ),
     "ScopeCollectionNotFound": ("init ran outside autocast, perhaps", "Open it around module.init too."),
     "SyntaxError": ("", "Correct the line and run grade again."),
 }

@@ -98,13 +98,7 @@ def _cache(rng: np.random.Generator, dtype: str, itemsize: int) -> Question:
         came = answer["value"]
         if type(came) is int and came == right:
             return None
-        known = {
-            right // 2: "K or V alone is counted.",
-            right * 2 // itemsize: "Two bytes an element are counted, whatever the dtype.",
-            right / itemsize: "The dtype's bytes are not counted.",
-            right: "It is not an int of Python.",
-        }
-        diagnosis = known.get(came, "") if type(came) in (int, float) else ""
+        diagnosis = miscounted(came, right, itemsize) if type(came) in (int, float) else ""
         return Problem(f"{about}: expected the int {right}, got {came!r}", diagnosis)
 
     step = {
@@ -113,3 +107,16 @@ def _cache(rng: np.random.Generator, dtype: str, itemsize: int) -> Question:
         "values": [batch, seq_len, heads, head_dim, {"dtype": dtype}],
     }
     return Question(f"kv_cache_bytes: {dtype}", about, step, judge)
+
+
+def miscounted(came: float, right: int, itemsize: int) -> str:
+    """The mistakes that give `came` for a dtype of `itemsize` bytes: one number may come of several."""
+    if came == right:
+        return "It is not an int of Python."
+    known = (
+        (right // 2, "K or V alone is counted"),
+        (right * 2 // itemsize, "two bytes an element are counted, whatever the dtype"),
+        (right // itemsize, "the dtype's bytes are not counted"),
+    )
+    found = ", or ".join(mistake for count, mistake in known if count == came)
+    return f"{found[0].upper()}{found[1:]}." if found else ""

@@ -135,4 +135,7 @@ def _raised(answer: Header, about: str, named: Sequence[int]) -> Problem | None:
     if all(re.search(rf"\b{size}\b", error["message"]) for size in named):
         return None
     wanted = " and ".join(map(str, named))
-    return Problem(f"{about}: expected an error that names {wanted}, got {error['message']!r}")
+    return Problem(
+        f"{about}: expected an error that names {wanted}, got {error['message']!r}",
+        next_step="Put both numbers into the error's message.",
+    )

@@ -11,6 +11,7 @@ import pytest
 from autograder import oracle
 from autograder.arrays import DTYPES, Array
 from autograder.diagnosis import Diagnosis, explain, explain_gradient, explain_scale, locate
+from autograder.exercises.grouped import miscounted
 from autograder.mistakes import MISTAKES
 from autograder.tests.formulations import RIGHT, combine32, f32, hidden, naive, per_head, scores32
 
@@ -397,3 +398,21 @@ def test_an_amax_that_gives_no_scale_keeps_the_old_one(bad: float) -> None:
     assert explain_scale(1.7, history, 1.7) is None
     assert name_of(explain_scale(math.inf, history, 1.7)) == "old scale not kept"
     assert name_of(explain_scale(math.nan, history, 1.7)) == "old scale not kept"
+
+
+@pytest.mark.parametrize(
+    ("came", "itemsize", "words"),
+    [
+        (800, 4, "K or V alone is counted, or two bytes an element"),
+        (400, 4, "The dtype's bytes are not counted."),
+        (800, 2, "K or V alone is counted, or the dtype's bytes are not counted."),
+        (1600.0, 2, "It is not an int of Python."),
+        (3200, 1, "Two bytes an element are counted"),
+    ],
+)
+def test_a_wrong_cache_size_names_every_mistake_that_gives_it(came: float, itemsize: int, words: str) -> None:
+    assert miscounted(came, 1600, itemsize).startswith(words)
+
+
+def test_a_cache_size_of_no_known_mistake_gets_no_diagnosis() -> None:
+    assert miscounted(1601, 1600, 2) == ""
