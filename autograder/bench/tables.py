@@ -67,7 +67,7 @@ def _columns(rows: Sequence[Row], machine: Machine) -> list[tuple[str, Cell]]:
     if machine.gpu:
         found += [("device ms", lambda row: _number(row.device_ms))]
     found += [
-        ("per-call ms", lambda row: _number(row.percall_ms)),
+        ("one call ms", lambda row: _number(row.percall_ms)),
         ("burst ms", lambda row: _number(row.amortised_ms)),
         ("TFLOP/s", lambda row: _number(row.tflops)),
         (f"of {SHORT.get(dtype, dtype)} peak", lambda row: _percent(row.peak_share)),
@@ -91,7 +91,7 @@ def _columns(rows: Sequence[Row], machine: Machine) -> list[tuple[str, Cell]]:
 def _about(machine: Machine) -> str:
     clock = "device ms: the kernels' own time (CUPTI)" if machine.gpu else "no device clock on a CPU"
     return (
-        f"{clock}; per-call ms: one call and the wait for it; burst ms: many calls, one wait. "
+        f"{clock}; one call ms: with the wait for it; burst ms: many calls, one wait. "
         f"Measured peak {machine.matrix_tflops:.3g} TFLOP/s ({machine.matrix}), "
         f"copy {machine.copy_gbytes_s:.4g} GB/s."
     )

@@ -129,7 +129,7 @@ def test_tables_hold_both_clocks_and_every_note(name: str) -> None:
     tables.show(name, made_up(name), MACHINE, screen)
     screen.file.close()
     text = screen.export_text()
-    assert "device ms" in text and "per-call ms" in text and "of bf16 peak" in text
+    assert "device ms" in text and "one call ms" in text and "of bf16 peak" in text
     assert text.count("refused: NotImplementedError") == sum(bool(row.note) for row in made_up(name))
 
 
