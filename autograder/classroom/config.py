@@ -18,6 +18,7 @@ def configure(c: Any, root: Path) -> None:
     c.CourseDirectory.root = str(root)
     c.Exchange.root = str(root / "exchange")
     c.Exchange.path_includes_course = False
+    c.ExchangeFactory.collect = f"{HERE}.collecting.Collect"
     c.ClearSolutions.code_stub = CODE_STUB
     c.Autograde.exporter_class = f"{HERE}.exporter.Submissions"
     c.Autograde.autograde_preprocessors = [
