@@ -21,7 +21,8 @@ except ImportError as missing:  # nbgrader would go on, and believe what noteboo
 c = get_config()  # noqa: F821
 configure(c, Path(__file__).resolve().parent)
 
-# Students fetch and submit through this folder: one that all of them can reach, with mode 777.
+# Students fetch and submit through this folder. As it stands it is in this one, which nobody else can enter:
+# where students have accounts of their own, name one that all of them can reach, with mode 777.
 # c.Exchange.root = "/srv/nbgrader/exchange"
 
 # The seconds that the cells of one notebook may run together. Scores do not come from there.
@@ -64,6 +65,7 @@ def init(folder: Path) -> list[str]:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Unfit(f"{folder} is there already: name a new folder, or an empty one")
     folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)  # solutions and grades: nobody else's
     (folder / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")
     (folder / "README.md").write_text(README, encoding="utf-8")
     exchange = folder / "exchange"

@@ -7,6 +7,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,8 @@ class BoundedExecute(Execute):
         In one that is gone nothing can be made: no cell fills the disk.
         """
         client: AsyncKernelClient = await super().async_start_new_kernel_client()
-        self._take_away()
+        if not self._here.machine:  # there it is the kernel's home too
+            self._take_away()
         assert self._manager is not None
         threading.Thread(target=self._manager.watch, daemon=True).start()
         return client
@@ -90,7 +92,8 @@ class BoundedExecute(Execute):
     start_new_kernel_client = run_sync(async_start_new_kernel_client)
 
     def _take_away(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
+        with suppress(RecursionError):  # folders in folders
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> tuple[NotebookNode, Any]:
         self._done = index

@@ -94,6 +94,7 @@ def command(folder: Path, arguments: Sequence[str], secret: Sequence[Path] = ())
     }
     wrap, uid = sandbox.confinement().bubblewrap, None
     if wrap is None:
+        variables |= {"HOME": str(folder), "TMPDIR": str(folder)}  # what one leaves there, no other reads
         return ["env", *(f"{name}={value}" for name, value in variables.items()), *kernel]
     if users.root():
         uid = users.fresh()

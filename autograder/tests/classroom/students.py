@@ -166,7 +166,8 @@ def large(notebook: Notebook) -> None:
 
 
 def loops(notebook: Notebook) -> None:
-    notebook["cells"] += [code("while True: pass"), code("while True: pass"), code("print('late')")]
+    endless = "import time\nwhile True: time.sleep(1)"
+    notebook["cells"] += [code(endless), code(endless), code("print('late')")]
 
 
 def helper(notebook: Notebook) -> None:
@@ -286,7 +287,7 @@ def students(course: Path) -> tuple[Student, ...]:
             "the kernel died",
             "the kernel died",
         ),
-        Student("loops", right(loops), FULL, "more than 15 seconds together", "more than 15 seconds"),
+        Student("loops", right(loops), FULL, "more than 60 seconds together", "more than 60 seconds"),
         Student("refused", first("bonus = 100"), {**NOTHING, BONUS: None}, warns="bonus waits for review"),
         # Cheats: none of them solves anything.
         Student("patches-check", first(PATCHED_CHECK), NOTHING),

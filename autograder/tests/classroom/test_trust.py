@@ -96,4 +96,5 @@ def test_a_course_replaces_nothing(tmp_path: Path) -> None:
     assert {path.stem for path in (tmp_path / "new" / "source" / "attention").glob("*.ipynb")} == {
         exercise.name for exercise in EXERCISES
     }
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "new" / "exchange").stat().st_mode & 0o777 == 0o777
