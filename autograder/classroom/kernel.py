@@ -62,8 +62,9 @@ class SandboxedKernelManager(AsyncKernelManager):
 
     def client(self, **traits: Any) -> Any:
         """One that takes no message larger than MAX_MESSAGE: a kernel sends what it likes."""
-        self.context.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE)  # of all its sockets
-        return super().client(context=self.context, **traits)
+        client = super().client(**traits)
+        client.context.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE)  # of all its sockets
+        return client
 
     def watch(self) -> None:
         """Until the kernel ends; end it when its processes together use more memory than they may."""

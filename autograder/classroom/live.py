@@ -17,6 +17,11 @@ from autograder.classroom.groups import Group, find, of_function
 from autograder.classroom.source import MAX_NOTEBOOK, of_cells
 from autograder.results import Outcome, Report
 
+UNCONFIGURED = (
+    "nbgrader autograde runs without the configuration of this assignment's course: a score from here would "
+    "be worth nothing. To the instructor: make a course with grade course init, and grade in its folder"
+)
+
 
 def check(module: str, group_id: str) -> int | None:
     """Grade the cells run so far, and print the report on this group of checks.
@@ -31,15 +36,14 @@ def check(module: str, group_id: str) -> int | None:
 
     Raises:
         ValueError: there is no such exercise, or it has no such group.
-        RuntimeError: called elsewhere than in a notebook.
+        RuntimeError: called elsewhere than in a notebook, or by nbgrader without our configuration.
     """
     exercise = catalog.find(module)
     if exercise is None:
         raise ValueError(f"no exercise {module!r}; there are {', '.join(e.name for e in catalog.EXERCISES)}")
     group = find(exercise, group_id)
-    if os.environ.get("NBGRADER_EXECUTION") == "autograde":  # the class's grader asks for itself
-        print("Graded when all cells have been run.")
-        return None
+    if os.environ.get("NBGRADER_EXECUTION") == "autograde":  # ours runs no test cell
+        raise RuntimeError(UNCONFIGURED)
     alone = of_function(exercise, group.function)  # so that another's change grades nothing again
     source = of_cells(_run_so_far(), alone)
     if group.function not in source.names:

@@ -124,13 +124,13 @@ def test_a_fault_of_ours_is_said_and_fails_nobody(
     assert printed.err == ""
 
 
-def test_a_class_is_graded_from_outside(
-    cells: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_nbgrader_without_our_configuration_gives_no_points(
+    cells: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grader = use(monkeypatch)
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
-    assert autograder.check("naive_attention", CPU.id) is None
-    assert capsys.readouterr().out == "Graded when all cells have been run.\n"
+    with pytest.raises(RuntimeError, match="To the instructor: make a course with grade course init"):
+        autograder.check("naive_attention", CPU.id)
     assert grader.graded == []
 
 
