@@ -18,7 +18,9 @@ from nbformat import NotebookNode, v4
 
 from autograder.classroom.gradebook import TrustedCell, TrustedNotebook
 
-MAX_FILE = 256 * 2**20
+MAX_FILE = 100 * 2**20
+MAX_PARTS = 2_000_000
+"""Lists and objects in a file: of "[]" alone, one would take fifty times its size in memory."""
 MAX_CELL = 256 * 2**10
 MAX_CELLS = 1000
 MAX_PICTURES = 8 * 2**20
@@ -62,6 +64,10 @@ def _load(path: Path) -> Any:
         raise Broken(f"{name} cannot be read ({error.strerror})") from None
     if not data.strip():
         raise Broken(f"{name} is empty: save it again in JupyterLab, and hand it in again")
+    if data.count(b"[") + data.count(b"{") > MAX_PARTS:
+        raise Broken(
+            f"{name} holds more than {MAX_PARTS} lists and objects: clear its outputs and save it again"
+        )
     try:
         return json.loads(data)
     except (ValueError, RecursionError):

@@ -19,7 +19,7 @@ from autograder.classroom.checking import released
 from autograder.classroom.gradebook import TrustedCell, TrustedNotebook
 from autograder.classroom.notebooks import notebook
 from autograder.classroom.source import module_source
-from autograder.classroom.submitted import MAX_CELL, read
+from autograder.classroom.submitted import MAX_CELL, MAX_PARTS, read
 from autograder.tests.classroom import students
 from autograder.tests.classroom.students import NAIVE, TEST, Notebook
 
@@ -99,6 +99,7 @@ def test_work_survives(change: Callable[[Notebook], object], note: str, tmp_path
         ("", "is empty"),
         ("{", "not valid JSON"),
         ("[" * 100_000, "not valid JSON"),
+        pytest.param("[" + "[]," * MAX_PARTS + "[]]", "lists and objects", id="parts"),
         ("[]", "has no cells"),
         ('{"cells": {}}', "has no cells"),
         ('{"worksheets": []}', "has no cells"),
