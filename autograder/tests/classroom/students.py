@@ -108,6 +108,10 @@ def raw(data: bytes, name: str = NAIVE) -> Callable[[Path], None]:
     return work
 
 
+def without_examples(notebook: Notebook) -> None:
+    notebook["cells"] = [cell for cell in notebook["cells"] if not cell["id"].startswith("example-")]
+
+
 # What may happen to a notebook.
 
 
@@ -201,6 +205,7 @@ def forged(notebook: Notebook) -> None:
     cell = notebook["cells"][place(notebook, TEST)]
     cell |= {"outputs": [result("16")], "source": "16"}
     cell["metadata"]["nbgrader"] |= {"score": 16, "solution": True, "locked": False}
+    notebook["cells"].append(code("16"))
 
 
 PATCHED_CHECK = "import autograder\nautograder.check = lambda *names: 16"
@@ -263,7 +268,7 @@ def students(course: Path) -> tuple[Student, ...]:
             others={group.id: None if group.needs else group.points for group in OTHERS},
         ),
         Student("half", half, {TEST: 14.0, GPU: None, BONUS: 1.0}, says="Failed: errors (2 points)"),
-        Student("none", lambda folder: None, NOTHING, says="Not started"),
+        Student("none", lambda folder: None, ABSENT, says="Not started"),
         Student("helper", right(helper), FULL),
         # Notebooks in a state.
         Student("duplicated", right(duplicate), FULL, "two cells", "two cells"),
