@@ -14,6 +14,9 @@ IN_PYTHON = ("time", "capture", "prun")
 """The cell magics that run the rest of their cell as Python, and keep the names."""
 MAGIC = re.compile(r"(\s*+)(?:[%!?]|[\w.,\s]+=\s*[%!]|[\w.]+\?).*", re.DOTALL)
 
+PATH = re.compile(r"(?:\.[\s\\]*\w{1,80}[\s\\]*){100}")
+"""A dotted name so long that nobody means it; Python takes a gigabyte to read one of 64 kB in an import."""
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -41,6 +44,8 @@ class Statement:
 def statements(cell: str, text: str) -> list[Statement]:
     """A cell's statements; SyntaxError or ValueError where Python cannot read it."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if PATH.search(text):
+        raise ValueError("a name in it has more than 100 parts")
     lines = text.split("\n")
     first = next((index for index, line in enumerate(lines) if line), 0)
     if magic := re.match(r"%%(\w+)", lines[first]):

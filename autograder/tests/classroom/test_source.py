@@ -136,6 +136,7 @@ def test_future_imports_come_first_and_stars_come_along() -> None:
         ("x = " + "(" * 5000, "cell 1 is left out"),
         ("x = " + "lambda: " * 3000 + "1", "cell 1 is left out: "),
         ("x = " + "-" * 30000 + "1", "cell 1 is left out"),
+        ("import a" + ".b" * 30000, "cell 1 is left out: a name in it has more than 100 parts"),
         ("#" * (MAX_BYTES + 1), "cell 1 is left out: more than 64 kB of code"),
         ("!ls\n" * 200, "cell 1 is left out: more than 30 lines of it are not Python"),
     ],
