@@ -20,6 +20,7 @@ from nbgrader.preprocessors import Execute
 from autograder.classroom import context, outputs
 from autograder.classroom.gradebook import TrustedNotebook
 from autograder.classroom.kernel import MAX_MESSAGE, SandboxedKernelManager
+from autograder.sandbox.output import clean
 
 MAX_OUTPUT = 2**20
 """Characters of output that a notebook keeps; what comes after is dropped as it comes."""
@@ -119,7 +120,10 @@ class BoundedExecute(Execute):
         if "Timeout" in name:
             late = time.monotonic() > self._until - 1
             return f"they took more than {self.timeout} seconds together" if late else UNHEARD
-        return "the kernel died" if "DeadKernel" in name else f"{name}: {error}"
+        if "DeadKernel" in name:
+            return "the kernel died"
+        first, *_ = clean(str(error)).split("\n")  # its words may be the student's
+        return f"{name}: {first[:200].rstrip('.')}"
 
 
 def _close(cells: Sequence[NotebookNode], why: str) -> None:

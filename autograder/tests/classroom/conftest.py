@@ -5,5 +5,12 @@ from importlib.util import find_spec
 collect_ignore = (
     []
     if find_spec("nbgrader")
-    else ["test_collecting.py", "test_rendering.py", "test_round.py", "test_submitted.py", "test_trust.py"]
+    else [
+        "test_collecting.py",
+        "test_execution.py",
+        "test_rendering.py",
+        "test_round.py",
+        "test_submitted.py",
+        "test_trust.py",
+    ]
 )
