@@ -68,6 +68,6 @@ def _pieces(text: str) -> Iterator[_Piece]:
             starts.append(start if nodes else 0)
             nodes.append([node])
         end = node.end_lineno or node.lineno
-    ends = [*starts[1:], len(lines)]
+    ends = [*starts[1:], len(lines)][: len(starts)]  # of comments alone there is none
     for first, last, own in zip(starts, ends, nodes, strict=True):
         yield _Piece("\n".join([*lines[first:last], ""]), tuple(own))

@@ -16,6 +16,7 @@ from autograder.classroom import notebooks
 from autograder.classroom.cutting import SETUP, cut
 from autograder.classroom.examples import EXAMPLES
 from autograder.classroom.notebooks import QUESTION, Cell
+from autograder.classroom.source import of_cells
 from autograder.source import Unreadable, read
 
 FETCH = f"fetch it again with nbgrader fetch_assignment {notebooks.ASSIGNMENT}, into another folder"
@@ -65,6 +66,10 @@ def fill(assignment: Path, modules: Path) -> Handin:
         for name in (SETUP, *exercise.functions):
             text = parts.get(name, f"# {exercise.name}.py does not define {name}.")
             cells[name].update(source=text, outputs=[], execution_count=None)
+        problems += [
+            f"{exercise.name}.py: in a notebook {note.partition(': ')[2]}"
+            for note in of_cells(parts.items(), exercise).missed
+        ]
         if _checksum(cells[QUESTION]) == _nbgrader(cells[QUESTION])["checksum"]:
             unanswered.append(exercise.name)
         texts[path.name] = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"

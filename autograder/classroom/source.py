@@ -90,11 +90,11 @@ def of_cells(cells: Iterable[tuple[str, str]], exercise: Exercise) -> Module:
     made = {
         name for each in kept if not isinstance(each.node, ast.Import | ast.ImportFrom) for name in each.binds
     }
+    inside = {id(each) for each in kept}
     missed = tuple(
-        f"cell {each.cell}: `{each.text.splitlines()[-1][:80]}` is left out; "
-        "in the module it would have to be part of a function or an assignment"
+        f"cell {each.cell}: `{each.first_line[:80]}` is left out: make it part of a function or an assignment"
         for each in found
-        if each.acts_on in made
+        if id(each) not in inside and not made.isdisjoint(each.acts_on)
     )
     names = frozenset(name for each in kept for name in each.binds)
     places, line = [], 1

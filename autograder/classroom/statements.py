@@ -33,12 +33,18 @@ class Statement:
     uses: frozenset[str]
 
     @property
-    def acts_on(self) -> str:
-        """The name whose method this calls, and does nothing else; "" where it does not."""
-        call = self.node.value if isinstance(self.node, ast.Expr) else None
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            return _root(call.func)
-        return ""
+    def acts_on(self) -> frozenset[str]:
+        """The names whose methods this calls for what they do: `x.append(1)`, by itself or in a block."""
+        if isinstance(self.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return frozenset()
+        calls = [part.value for part in ast.walk(self.node) if isinstance(part, ast.Expr)]
+        methods = [call.func for call in calls if isinstance(call, ast.Call)]
+        return frozenset(_root(method) for method in methods if isinstance(method, ast.Attribute)) - {""}
+
+    @property
+    def first_line(self) -> str:
+        """Its own, after comments."""
+        return self.text.split("\n")[self.node.lineno - self.line].strip()
 
 
 def statements(cell: str, text: str) -> list[Statement]:

@@ -151,12 +151,21 @@ def test_what_cannot_be_read_is_noted_and_the_rest_is_taken(cell: str, note: str
     assert not made.notes[0].endswith(": ")
 
 
-def test_a_call_that_would_change_what_the_module_uses_is_noted() -> None:
+@pytest.mark.parametrize(
+    ("cell", "line"),
+    [
+        ("TABLE.append(1)\nTABLE\nprint(TABLE)", "TABLE.append(1)"),
+        ("# Squares.\n\nfor i in range(3):\n    TABLE.append(i)", "for i in range(3):"),
+        ("if TABLE == []:\n    with open('x') as f:\n        TABLE.extend(f)", "if TABLE == []:"),
+    ],
+)
+def test_a_call_that_would_change_what_the_module_uses_is_noted(cell: str, line: str) -> None:
     uses = "def naive_attention(*_):\n    return TABLE"
-    assert module("TABLE = []", "TABLE.append(1)\nTABLE\nprint(TABLE)", uses).notes == (
-        "cell 2: `TABLE.append(1)` is left out; "
-        "in the module it would have to be part of a function or an assignment",
+    assert module("TABLE = []", cell, uses).notes == (
+        f"cell 2: `{line}` is left out: make it part of a function or an assignment",
     )
+    kept = "TABLE = []\nfor i in range(3):\n    TABLE.append(i)\n    TABLE = [*TABLE]"
+    assert module(kept, uses).notes == ()
 
 
 def test_a_report_names_cells_and_their_lines() -> None:

@@ -187,6 +187,18 @@ def test_cells_that_carry_nothing_may_come_and_go(fetched: Path) -> None:
     assert len(handin.fill(fetched, workspace.solutions()).notebooks) == 5
 
 
+def test_a_module_that_a_notebook_would_change_is_refused(fetched: Path, tmp_path: Path) -> None:
+    for exercise in catalog.EXERCISES:
+        (tmp_path / f"{exercise.name}.py").write_text("# Nothing yet.", encoding="utf-8")
+    assert len(handin.fill(fetched, tmp_path).notebooks) == 5
+    text = "T = []\nT.append(2)\ndef naive_attention(*_):\n    return T\n"
+    (tmp_path / "naive_attention.py").write_text(text, encoding="utf-8")
+    with pytest.raises(
+        handin.Unfit, match=r"^naive_attention.py: in a notebook `T.append\(2\)` is left out: make"
+    ):
+        handin.fill(fetched, tmp_path)
+
+
 def test_everything_that_is_missing_is_said_at_once(fetched: Path, tmp_path: Path) -> None:
     notebooks.path(fetched, NAIVE).unlink()
     notebooks.path(fetched, catalog.EXERCISES[1]).write_text("{", encoding="utf-8")
