@@ -6,6 +6,7 @@ import ast
 import hashlib
 import io
 import os
+import re
 import stat
 import tokenize
 import warnings
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MAX_BYTES = 64 * 1024
+MAX_PARTS = 100
+_PATH = re.compile(r"(?:\.[\s\\]*\w{1,80}[\s\\]*)" + f"{{{MAX_PARTS}}}")
 LIBRARY_ATTENTION = frozenset(
     {
         "dot_product_attention",
@@ -54,6 +57,13 @@ class Source:
         return next(_library_names(self.tree), None)
 
 
+def bounded(text: str) -> None:
+    """ValueError for a dotted name so long that nobody means it: Python takes a gigabyte to read an import of
+    64 kB."""
+    if _PATH.search(text):
+        raise ValueError(f"a name in it has more than {MAX_PARTS} parts")
+
+
 def read(folder: Path, name: str) -> Source:
     """Read and parse `name`.py of a folder; Unreadable where it is not a small Python file in there."""
     path = folder / f"{name}.py"
@@ -70,6 +80,7 @@ def parse(name: str, data: bytes) -> Source:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         if encoding not in ("utf-8", "utf-8-sig"):
             raise Unreadable(f"{name}.py is declared to be {encoding!r}; save it as UTF-8")
+        bounded(data.decode(errors="replace"))
         with warnings.catch_warnings():  # theirs, on a screen of ours
             warnings.simplefilter("ignore")
             return Source(name, data, ast.parse(data, f"{name}.py"))

@@ -64,6 +64,7 @@ FAILS: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "is empty"),
     "too_large": ("#" * 300_000, "more than 64 kB"),
     "deep_nesting": ("x = " + "(" * 5_000 + ")" * 5_000, "naive_attention.py"),
+    "long_name": ("import a" + ".b" * 30_000 + "\n" + RIGHT, "a name in it has more than 100 parts"),
     "long_chain": ("x = " + "-" * 100_000 + "1", "naive_attention.py"),
     "no_function": ("naive = 1\n", "defines no naive_attention"),
     "function_is_a_number": ("naive_attention = 3\n", "is a int, not a function"),
