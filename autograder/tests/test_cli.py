@@ -238,7 +238,15 @@ def test_the_solution_passes_and_its_report_can_be_replayed(tmp_path: Path) -> N
 def test_an_interrupt_ends_with_130_and_leaves_no_process(what: str, tmp_path: Path) -> None:
     (tmp_path / "naive_attention.py").write_text("while True: pass\n")
     words = ["1", "--from", str(tmp_path)] if what == "an endless loop" else ["--from", "solutions"]
-    process = subprocess.Popen([*GRADE, *words], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*GRADE, *words],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        ),  # a shell's background job ignores it
+    )
     deadline = time.monotonic() + 30
     while len(processes.family(process.pid)) < 3 and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -1,16 +1,18 @@
-"""What needs nbgrader is tested only where the extra `class` is installed."""
+"""What tests with a real kernel share."""
 
-from importlib.util import find_spec
+from __future__ import annotations
 
-collect_ignore = (
-    []
-    if find_spec("nbgrader")
-    else [
-        "test_collecting.py",
-        "test_execution.py",
-        "test_rendering.py",
-        "test_round.py",
-        "test_submitted.py",
-        "test_trust.py",
-    ]
-)
+import gc
+import warnings
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture
+def kernels() -> Iterator[None]:
+    """What nbclient leaves open of its event loops goes with the test that ran it, and disturbs no other."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()

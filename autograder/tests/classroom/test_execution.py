@@ -41,6 +41,7 @@ def run(tmp_path: Path, *cells: str) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sandbox.kind() == "none", reason="it needs bubblewrap")
+@pytest.mark.usefixtures("kernels")
 def test_a_cell_fills_no_disk_and_sends_no_page(tmp_path: Path) -> None:
     beside, page, forged, last = run(tmp_path, BESIDE, PAGE, FORGED, "1 + 1")
     assert "".join(output.text for output in beside.outputs).splitlines() == [

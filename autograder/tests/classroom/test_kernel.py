@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import nbclient
+import nbformat
 import pytest
+from nbgrader.utils import determine_grade
 
-nbclient = pytest.importorskip("nbclient", reason="it needs the extra `class`")
-
-import nbformat  # noqa: E402
-from nbgrader.utils import determine_grade  # noqa: E402
-
-from autograder import catalog  # noqa: E402
-from autograder.classroom.notebooks import notebook  # noqa: E402
+from autograder import catalog
+from autograder.classroom.notebooks import notebook
 
 NAMES = ("setup", "kv_cache_bytes", "example-kv_cache_bytes", "check-kv_cache_bytes")
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("kernels")
 def test_a_student_corrects_a_mistake() -> None:
     source = notebook(catalog.EXERCISES[3])
     made = nbformat.from_dict(source)

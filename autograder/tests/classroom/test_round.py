@@ -122,6 +122,7 @@ def _done(result: dict[str, Any]) -> str:
 @pytest.mark.skipif(sandbox.kind() == "none", reason="a class is graded only where bubblewrap works")
 @pytest.mark.timeout(900)
 @pytest.mark.filterwarnings("ignore")  # nbgrader's own
+@pytest.mark.usefixtures("kernels")
 def test_a_class_is_graded_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # nbgrader starts the program alembic.
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")

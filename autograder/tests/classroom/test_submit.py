@@ -12,23 +12,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
+from nbgrader import utils
+from typer.testing import CliRunner
 
-nbgrader_utils = pytest.importorskip("nbgrader.utils", reason="it needs the extra `class`")
-
-import nbformat  # noqa: E402
-from typer.testing import CliRunner  # noqa: E402
-
-from autograder import catalog, workspace  # noqa: E402
-from autograder.catalog import Exercise  # noqa: E402
-from autograder.classroom import checking, handin, notebooks  # noqa: E402
-from autograder.classroom.delivery import deliver  # noqa: E402
-from autograder.classroom.source import module_source  # noqa: E402
-from autograder.cli import app  # noqa: E402
-from autograder.results import Outcome  # noqa: E402
-from autograder.source import parse  # noqa: E402
-from autograder.submission import _untouched  # noqa: E402
-from autograder.tests.conftest import Grade, failed  # noqa: E402
+from autograder import catalog, workspace
+from autograder.catalog import Exercise
+from autograder.classroom import checking, handin, notebooks
+from autograder.classroom.delivery import deliver
+from autograder.classroom.source import module_source
+from autograder.cli import app
+from autograder.results import Outcome
+from autograder.source import parse
+from autograder.submission import _untouched
+from autograder.tests.conftest import Grade, failed
 
 Notebook = dict[str, Any]
 EXERCISES = pytest.mark.parametrize("exercise", catalog.EXERCISES, ids=lambda exercise: str(exercise.name))
@@ -227,7 +225,7 @@ def test_checksums_are_nbgraders(exercise: Exercise, released: dict[str, Noteboo
     for each in known:
         each = {**each, "source": "".join(each["source"])}
         node = nbformat.from_dict(each)
-        assert handin._checksum(each) == nbgrader_utils.compute_checksum(node)
+        assert handin._checksum(each) == utils.compute_checksum(node)
 
 
 def test_a_folder_or_a_zip_is_written(fetched: Path, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """is_causal tosses a coin.
 
-Fails: plain_leaks, partial_leaks, one_way_leaks, other_shapes
+Fails: partial_leaks
 """
 
 import jax

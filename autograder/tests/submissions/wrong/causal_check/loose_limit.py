@@ -1,4 +1,4 @@
-"""Calls a leak only what moves an output by more than its own size.
+"""Calls a leak only what moves an output by more than twenty times its own size.
 
 Fails: one_way_leaks
 """
@@ -38,7 +38,7 @@ def is_causal(attention, query, key, value):
                 after = call(jnp.asarray(new_key, key.dtype), jnp.asarray(new_value, value.dtype))
                 for t in range(min(s, query.shape[1])):
                     moved = np.abs(after[:, t] - before[:, t]).max()
-                    if moved > 1.0 * np.abs(before[:, t]).max():
+                    if moved > 20.0 * np.abs(before[:, t]).max():
                         return False
     return True
 
