@@ -232,6 +232,13 @@ def test_the_solution_passes_and_its_report_can_be_replayed(tmp_path: Path) -> N
     assert "The earlier report holds no grouped_query: its inputs were drawn afresh." in other.stdout
 
 
+INTERRUPTIBLE = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
+runpy.run_module("autograder", run_name="__main__", alter_sys=True)
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for children in /proc")
 @pytest.mark.parametrize("what", ["an endless loop", "all solutions"])
