@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -44,6 +45,12 @@ class CheckResult:
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "outcome": str(self.outcome), "earned": self.earned}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> CheckResult:
+        """The result that `to_json` made this document of."""
+        known = {field.name: document[field.name] for field in fields(cls)}
+        return cls(**{**known, "outcome": Outcome(known["outcome"])})
 
 
 @dataclass(frozen=True)

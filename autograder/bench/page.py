@@ -10,18 +10,18 @@ from typing import Any
 from autograder.bench import tables
 from autograder.bench.rows import Row
 from autograder.pages import markdown, places
-from autograder.pages.places import Place
+from autograder.pages.places import Place, Problem
 
 
 def fill(folder: Path) -> None:
     """Write the tables whose data is there; others stay as they are. Nothing where there is no README."""
     page = folder / "README.md"
     if page.is_file():
-        page.write_text(filled(folder), encoding="utf-8", newline="\n")
+        page.write_text(filled(folder)[0], encoding="utf-8", newline="\n")
 
 
-def filled(folder: Path) -> str:
-    """The README's text with its tables in it."""
+def filled(folder: Path) -> tuple[str, list[Problem]]:
+    """The README's text with its tables in it, and what is wrong with its markers."""
 
     def answer(place: Place) -> str:
         source, written = TABLES[place.marker]
@@ -30,7 +30,7 @@ def filled(folder: Path) -> str:
         return written(json.loads((folder / source).read_text(encoding="utf-8")))
 
     page = folder / "README.md"
-    return places.fill(page.name, page.read_text(encoding="utf-8"), answer)[0]
+    return places.fill(page.name, page.read_text(encoding="utf-8"), answer)
 
 
 def _machine(document: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ from nbgrader import utils
 from nbgrader.preprocessors import Execute
 
 from autograder.classroom import context, outputs
+from autograder.classroom.cells import grade_id
 from autograder.classroom.gradebook import TrustedNotebook
 from autograder.classroom.kernel import MAX_MESSAGE, SandboxedKernelManager
 from autograder.sandbox.output import clean
@@ -60,17 +61,18 @@ class BoundedExecute(Execute):
             _close([cell for cell in nb.cells if utils.is_grade(cell)], "no code in this notebook is yours")
             return nb, resources
         self._folder = Path(tempfile.mkdtemp(prefix="attention-kernel-"))
+        ended = ""
         try:
             nb, resources = super().preprocess(nb, resources, km)
-            outputs.shown(nb.cells)
-            return nb, resources
         except Exception as error:  # a notebook may do anything to its kernel
-            self.log.warning("%s: its cells were not run to the end: %s", self._here, self._why(error))
-            outputs.shown(nb.cells)
-            _close(nb.cells[self._done :], self._why(error))
-            return nb, resources
+            ended = self._why(error)
+            self.log.warning("%s: its cells were not run to the end: %s", self._here, ended)
         finally:
             self._take_away()
+        outputs.shown(nb.cells)
+        if ended:
+            _close(nb.cells[self._done :], ended)
+        return nb, resources
 
     def create_kernel_manager(self) -> Any:
         manager: SandboxedKernelManager = super().create_kernel_manager()
@@ -98,7 +100,7 @@ class BoundedExecute(Execute):
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> tuple[NotebookNode, Any]:
         self._done = index
-        if _id(cell) in self._here.trusted.tests:
+        if grade_id(cell) in self._here.trusted.tests:
             return cell, resources
         if cell.cell_type == "code" and cell.source.strip() and time.monotonic() > self._until:
             raise TimeoutError
@@ -141,8 +143,4 @@ def _untouched(nb: NotebookNode, trusted: TrustedNotebook) -> bool:
     if trusted.exercise is None:
         return False
     texts = {cell.id: cell.source for cell in trusted.cells}
-    return all(texts.get(_id(cell)) == cell.source for cell in nb.cells if cell.cell_type == "code")
-
-
-def _id(cell: NotebookNode) -> str:
-    return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
+    return all(texts.get(grade_id(cell)) == cell.source for cell in nb.cells if cell.cell_type == "code")

@@ -65,15 +65,19 @@ def _row(gradebook: Gradebook, assignment: Any, student: Any) -> dict[str, Any]:
         submission = gradebook.find_submission(assignment.name, student.id)
     except MissingEntry:
         return row
-    penalty = submission.late_submission_penalty
     return row | {
         "timestamp": submission.timestamp,
         "raw_score": submission.score,
-        "late_submission_penalty": penalty,
-        "score": max(0.0, submission.score - penalty),
+        "late_submission_penalty": submission.late_submission_penalty,
+        "score": final(submission),
         "earned": submission.score,
         "waiting": waiting(submission),
     }
+
+
+def final(submission: Any) -> float:
+    """A submission's score less its late penalty, as nbgrader's own CSV has it."""
+    return max(0.0, submission.score - (submission.late_submission_penalty or 0.0))
 
 
 def waiting(submission: Any) -> float:

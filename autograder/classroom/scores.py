@@ -11,6 +11,7 @@ from autograder import provenance
 from autograder.catalog import Exercise
 from autograder.classroom import context, feedback, records
 from autograder.classroom.batch import batch
+from autograder.classroom.cells import grade_id
 from autograder.classroom.groups import Group
 from autograder.classroom.source import module_source
 from autograder.results import CheckResult, ExerciseResult, Outcome, Report
@@ -34,7 +35,7 @@ class TrustedScores(NbGraderPreprocessor):
         report = module.located(_graded(exercise, module.text))
         scores = {id_: _score(report, group, points) for id_, (group, points) in tests.items()}
         for cell in nb.cells:
-            id_ = cell.metadata.get("nbgrader", {}).get("grade_id")
+            id_ = grade_id(cell)
             if id_ in scores:
                 group, _ = tests[id_]
                 cell.outputs = _outputs(feedback.text(report, group, module.notes), scores[id_])

@@ -16,6 +16,7 @@ from typing import Any
 
 from autograder import workspace
 from autograder.catalog import Exercise
+from autograder.classroom.cells import grade_id
 from autograder.classroom.statements import Statement, statements
 from autograder.results import CheckResult, Report
 from autograder.source import MAX_BYTES
@@ -118,13 +119,10 @@ def _code(notebook: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if not isinstance(cell, Mapping) or cell.get("cell_type") != "code":
             continue
         text = cell.get("source")
-        metadata = cell.get("metadata")
-        ours = metadata.get("nbgrader") if isinstance(metadata, Mapping) else None
-        name = ours.get("grade_id") if isinstance(ours, Mapping) else None
         if isinstance(text, list):
             text = "".join(map(str, text))
         if isinstance(text, str):
-            yield f"{name}"[:80] if name else f"{number}", text
+            yield grade_id(cell)[:80] or f"{number}", text
 
 
 def _needed(found: list[Statement], names: set[str]) -> list[Statement]:

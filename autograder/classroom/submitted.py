@@ -16,6 +16,7 @@ from typing import Any
 
 from nbformat import NotebookNode, v4
 
+from autograder.classroom.cells import grade_id
 from autograder.classroom.gradebook import TrustedCell, TrustedNotebook
 
 MAX_FILE = 100 * 2**20
@@ -90,7 +91,7 @@ def _mend(cells: Sequence[dict[str, Any]], trusted: TrustedNotebook, notes: list
     made: list[tuple[str, NotebookNode]] = []
     taken: set[str] = set()
     for cell in reversed(cells[:MAX_CELLS]):  # of two with one id the last counts, as it does in Python
-        id_ = _id(cell)
+        id_ = grade_id(cell)
         ours = known.get(id_)
         if ours and id_ in taken:
             notes.append(f"there are two cells {id_!r}: the last one keeps the id; {LOST}")
@@ -113,13 +114,6 @@ def _mend(cells: Sequence[dict[str, Any]], trusted: TrustedNotebook, notes: list
         there = ", ".join(repr(cell.id) for cell in missing)
         notes.append(f"cells were missing, and were put back as they were handed out: {there}")
     return [node for _, node in made]
-
-
-def _id(cell: dict[str, Any]) -> str:
-    metadata = cell.get("metadata")
-    ours = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    id_ = ours.get("grade_id") if isinstance(ours, dict) else None
-    return id_ if isinstance(id_, str) else ""
 
 
 def _known(ours: TrustedCell, text: str, cell: dict[str, Any]) -> NotebookNode:

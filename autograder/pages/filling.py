@@ -42,7 +42,9 @@ def filled(root: Path) -> tuple[dict[Path, Filled], list[Problem]]:
         made[path] = Filled(text, page)
         problems += wrong + failed
     if (readme := data / "README.md").is_file():
-        made[readme] = Filled(readme.read_text(encoding="utf-8"), h200.filled(data))
+        page, wrong = h200.filled(data)
+        made[readme] = Filled(readme.read_text(encoding="utf-8"), page)
+        problems += wrong
     return made, problems
 
 

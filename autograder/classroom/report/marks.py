@@ -11,22 +11,17 @@ from nbgrader.api import Gradebook, MissingEntry
 
 from autograder import catalog
 from autograder.classroom import records
-from autograder.classroom.export import waiting
-from autograder.results import Outcome
+from autograder.classroom.export import final, waiting
+from autograder.results import CheckResult, Outcome
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What one student's check came to; `diagnosis` names a known mistake, "" where none fits."""
+    """What one student's check came to."""
 
     student: str
     exercise: str
-    check: str
-    outcome: Outcome
-    points: int
-    earned: int
-    diagnosis: str
-    detail: str
+    check: CheckResult
 
 
 @dataclass(frozen=True)
@@ -64,15 +59,15 @@ class Class:
     def tally(self, exercise: str, check: str) -> Counter[Outcome]:
         """How many students' check came to what."""
         return Counter(
-            mark.outcome for mark in self.marks if (mark.exercise, mark.check) == (exercise, check)
+            mark.check.outcome for mark in self.marks if (mark.exercise, mark.check.id) == (exercise, check)
         )
 
     def failures(self) -> list[tuple[int, Mark]]:
         """The commonest first: how many students, and one of their marks."""
         kinds: dict[tuple[str, str, str], list[Mark]] = {}
         for mark in self.marks:
-            if mark.outcome is Outcome.FAILED:
-                kinds.setdefault((mark.exercise, mark.check, mark.diagnosis), []).append(mark)
+            if mark.check.outcome is Outcome.FAILED:
+                kinds.setdefault((mark.exercise, mark.check.id, mark.check.diagnosis), []).append(mark)
         return sorted(((len(each), each[0]) for each in kinds.values()), key=lambda kind: -kind[0])
 
     def alike(self, outcomes: Iterable[Outcome]) -> list[tuple[str, str]]:
@@ -99,17 +94,8 @@ def read(root: Path, assignment: str) -> Class:
 
 
 def _marks(record: records.Record) -> Iterable[Mark]:
-    for check in record.report["exercises"][0]["checks"]:
-        yield Mark(
-            record.student,
-            record.notebook,
-            check["id"],
-            Outcome(check["outcome"]),
-            check["points"],
-            check["earned"],
-            check["diagnosis"],
-            check["detail"],
-        )
+    for document in record.report["exercises"][0]["checks"]:
+        yield Mark(record.student, record.notebook, CheckResult.from_json(document))
 
 
 def _grading(record: records.Record) -> Grading:
@@ -128,6 +114,7 @@ def _totals(url: str, assignment: str) -> Sequence[Total]:
         totals = []
         for submission in book.assignment_submissions(assignment):
             penalty = submission.late_submission_penalty or 0.0
-            score = max(0.0, submission.score - penalty)
-            totals.append(Total(submission.student.id, score, possible, waiting(submission), penalty))
+            totals.append(
+                Total(submission.student.id, final(submission), possible, waiting(submission), penalty)
+            )
         return sorted(totals, key=lambda total: total.student)

@@ -30,19 +30,10 @@ def table(of: Class, path: Path) -> None:
         writer = csv.writer(file)
         writer.writerow(HEADER)
         for mark in of.marks:
-            open_ = mark.points if mark.outcome in (Outcome.NOT_GRADED, Outcome.GRADER_ERROR) else 0
-            row = (
-                mark.student,
-                mark.exercise,
-                mark.check,
-                mark.outcome,
-                mark.points,
-                mark.earned,
-                open_,
-                mark.diagnosis,
-                mark.detail,
-            )
-            writer.writerow(row)
+            check = mark.check
+            points = (check.points, check.earned, check.waiting)
+            said = (check.diagnosis, check.detail)
+            writer.writerow((mark.student, mark.exercise, check.id, check.outcome, *points, *said))
 
 
 def page(of: Class, path: Path) -> None:
@@ -72,7 +63,7 @@ def _students(of: Class) -> str:
     points: dict[tuple[str, str], int] = {}
     for mark in of.marks:
         key = mark.student, mark.exercise
-        points[key] = points.get(key, 0) + mark.earned
+        points[key] = points.get(key, 0) + mark.check.earned
     head = ("student", *names, "late penalty", "waiting", "score", "possible")
     rows = [
         (
@@ -94,8 +85,9 @@ def _students(of: Class) -> str:
 
 def _failures(kinds: Sequence[tuple[int, Mark]]) -> str:
     rows = [
-        (count, mark.exercise, mark.check, mark.diagnosis or f"no known mistake; for one: {mark.detail}")
+        (count, mark.exercise, check.id, check.diagnosis or f"no known mistake; for one: {check.detail}")
         for count, mark in kinds[:COMMONEST]
+        for check in (mark.check,)
     ]
     return _table(("students", "exercise", "check", "looks like"), rows)
 
@@ -104,7 +96,9 @@ def _gradings(of: Class) -> str:
     confined = ", ".join(sorted({grading.sandbox for grading in of.gradings})) or "nothing was graded"
     rows = [(each.student, each.exercise, "; ".join(each.notes)) for each in of.gradings if each.notes]
     faults = [
-        (m.student, m.exercise, m.check, m.detail) for m in of.marks if m.outcome is Outcome.GRADER_ERROR
+        (mark.student, mark.exercise, mark.check.id, mark.check.detail)
+        for mark in of.marks
+        if mark.check.outcome is Outcome.GRADER_ERROR
     ]
     changed = [(each.student, each.exercise, "; ".join(each.changes)) for each in of.gradings if each.changes]
     return "\n".join(
