@@ -244,9 +244,12 @@ def test_a_folder_or_a_zip_is_written(fetched: Path, tmp_path: Path) -> None:
         deliver(made, tmp_path / "out")
 
 
-def test_the_command_hands_in_through_the_exchange(
-    fetched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_hands_in_through_the_exchange(fetched: Path, tmp_path: Path) -> None:
+    def submit(*more: str) -> subprocess.CompletedProcess[str]:
+        """In a process of its own, as nbgrader's application takes hold of the streams."""
+        command = [sys.executable, "-m", "autograder", "submit", "--from", str(workspace.solutions()), *more]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
     course = tmp_path / "exchange" / "c1"
     for folder in (course / "inbound", course / "outbound" / "attention"):
         folder.mkdir(parents=True)
@@ -257,13 +260,11 @@ def test_the_command_hands_in_through_the_exchange(
         "c.Exchange.path_includes_course = True\n",
         encoding="utf-8",
     )
-    monkeypatch.chdir(tmp_path)
-    command = ["submit", "--from", str(workspace.solutions())]
-    refused = CliRunner().invoke(app, command)
-    assert (refused.exit_code, refused.stdout) == (2, "")
+    refused = submit()
+    assert (refused.returncode, refused.stdout) == (2, "")
     assert "nbgrader's exchange refused it: No course id specified" in refused.stderr
-    done = CliRunner().invoke(app, [*command, "--course", "c1"])
-    assert done.exit_code == 0, done.stderr
+    done = submit("--course", "c1")
+    assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Handed in to c1, attention, 20")
     assert "The question is not answered yet in: naive_attention, " in done.stdout
     assert done.stderr == ""
