@@ -187,6 +187,13 @@ class _Protocol(SubprocessStreamProtocol):
             self.exited.set_result(None)
         super().process_exited()
 
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        super().pipe_connection_lost(fd, exc)
+        if fd == 0 and exc is not None and self.stdin is not None:
+            # Python 3.11.2 prints the broken pipe of a child that was killed unless somebody has asked for it
+            closed = asyncio.ensure_future(self.stdin.wait_closed())
+            closed.add_done_callback(lambda task: task.cancelled() or task.exception())
+
 
 def _platform(launch: Launch) -> dict[str, Any]:
     if sys.platform == "win32":

@@ -450,6 +450,8 @@ def undeserved(attack: Attack, result: ExerciseResult) -> set[str]:
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_earns_nothing_by(name: str, tmp_path: Path, grade: Grade) -> None:
+    if name == "looks_for_the_solutions" and kind() == "none":
+        pytest.skip("without a sandbox the solutions can be read")
     attack = ATTACKS[name]
     result = grade(attack.exercise, attack.write(tmp_path))
     problems = failed(result)

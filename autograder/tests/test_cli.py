@@ -246,13 +246,7 @@ def test_an_interrupt_ends_with_130_and_leaves_no_process(what: str, tmp_path: P
     (tmp_path / "naive_attention.py").write_text("while True: pass\n")
     words = ["1", "--from", str(tmp_path)] if what == "an endless loop" else ["--from", "solutions"]
     process = subprocess.Popen(
-        [*GRADE, *words],
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(
-            signal.SIGINT, signal.SIG_DFL
-        ),  # a shell's background job ignores it
+        [sys.executable, "-c", INTERRUPTIBLE, *words], cwd=ROOT, stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + 30
     while len(processes.family(process.pid)) < 3 and time.monotonic() < deadline:

@@ -125,7 +125,7 @@ WORKS = {
     "closed_stderr": "os.close(2)\n",
     "warnings": "import warnings\nwarnings.warn('careful')\n",
     "future_dataclass": "@dataclasses.dataclass\nclass Shapes:\n    heads: 'tuple[int, ...]'\n",
-    "many_files": "open('/tmp/a', 'w').write('x' * 1000)\n",
+    "scratch_file": "import tempfile\nwith tempfile.TemporaryFile() as file:\n    file.write(b'x')\n",
 }
 
 
