@@ -17,7 +17,7 @@ from typing import Any
 import zmq
 from jupyter_client.manager import AsyncKernelManager
 
-from autograder import limits, sandbox
+from autograder import limits, sandbox, syscalls
 from autograder.sandbox import Limits, processes, users
 from autograder.sandbox.mounts import View
 
@@ -34,8 +34,9 @@ CHECK = (
 )
 START = """
 import json, os, runpy, sys
-script, limits, *arguments = sys.argv[1:]
-runpy.run_path(script)["apply"](json.loads(limits))
+limits, syscalls, allowed, *arguments = sys.argv[1:]
+runpy.run_path(limits)["apply"](json.loads(allowed))
+runpy.run_path(syscalls)["refuse"]()
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what it says of itself is of no use here
 os.dup2(1, 2)
 from ipykernel.kernelapp import launch_new_instance
@@ -84,8 +85,9 @@ class SandboxedKernelManager(AsyncKernelManager):
 
 def command(folder: Path, arguments: Sequence[str], secret: Sequence[Path] = ()) -> list[str]:
     """What starts ipykernel with these arguments, and shares `folder` with it."""
-    script = Path(limits.__file__)
-    kernel = [*sandbox.PYTHON, "-c", START, str(script), json.dumps(dataclasses.asdict(LIMITS)), *arguments]
+    scripts = [Path(limits.__file__), Path(syscalls.__file__)]
+    allowed = json.dumps(dataclasses.asdict(LIMITS))
+    kernel = [*sandbox.PYTHON, "-c", START, *map(str, scripts), allowed, *arguments]
     variables = {
         "PATH": "/usr/bin:/bin",
         "HOME": "/tmp",
@@ -102,6 +104,6 @@ def command(folder: Path, arguments: Sequence[str], secret: Sequence[Path] = ())
         for path in (folder, *folder.iterdir()):
             os.chown(path, uid, uid)
     hidden = [*sandbox.hidden(), *(path.resolve() for path in secret)]
-    view = View([script], hidden, folder, LIMITS.file_bytes)
+    view = View(scripts, hidden, folder, LIMITS.file_bytes)
     # Its first process shows its environment to the kernel: it starts with none.
     return ["/usr/bin/env", "-i", *wrap.command(kernel, variables, view, uid)]

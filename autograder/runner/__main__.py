@@ -9,9 +9,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from autograder import limits
+from autograder import limits, syscalls
 
 limits.apply(json.loads(sys.argv[1]))
+syscalls.refuse()
 
 # The machine that programs run on, chosen before JAX is imported: a CPU unless the judge names another.
 if os.environ.setdefault("JAX_PLATFORMS", "cpu") == "cpu":  # compilation is cheap: only numbers count

@@ -139,7 +139,7 @@ def hidden() -> list[Path]:
 
 
 def _view(role: Role, writable: Path | None, scratch_bytes: int | None) -> View:
-    parts = [PACKAGE / name for name in ("tracer", "wire.py", "arrays.py", "limits.py")]
+    parts = [PACKAGE / name for name in ("tracer", "wire.py", "arrays.py", "limits.py", "syscalls.py")]
     shown = parts if role is Role.TRACER else [PACKAGE]
     return View(shown, hidden(), writable, scratch_bytes)
 

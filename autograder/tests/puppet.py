@@ -19,8 +19,9 @@ MAIN = """
 import json, os, sys
 from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from autograder import limits, wire
+from autograder import limits, syscalls, wire
 limits.apply(json.loads(sys.argv[1]))
+syscalls.refuse()
 pipe = os.fdopen(os.dup(1), "wb")
 os.dup2(2, 1)
 def answer(value=None):
@@ -74,7 +75,7 @@ def tree() -> Iterator[Path]:
         for role in ("tracer", "runner"):
             (package / role).mkdir(parents=True)
             (package / role / "__main__.py").write_text(MAIN)
-        for part in ("wire.py", "arrays.py", "limits.py"):
+        for part in ("wire.py", "arrays.py", "limits.py", "syscalls.py"):
             shutil.copy(sandbox.PACKAGE / part, package / part)
         (package / "__init__.py").touch()
         (package / "oracle.py").write_text("SECRET = 1\n")

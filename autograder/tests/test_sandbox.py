@@ -164,7 +164,7 @@ def test_a_tracer_sees_neither_solutions_nor_the_judge(contained: Path) -> None:
     assert ask(SEEN).value == []
     seen = ask(f"answer(sorted(os.listdir({str(contained / 'autograder')!r})))").value
     assert isinstance(seen, list)
-    assert {*seen} - {"__pycache__"} == {"arrays.py", "limits.py", "tracer", "wire.py"}
+    assert {*seen} - {"__pycache__"} == {"arrays.py", "limits.py", "syscalls.py", "tracer", "wire.py"}
 
 
 def test_a_runner_sees_the_package_without_its_files(contained: Path) -> None:
@@ -216,7 +216,7 @@ print(json.dumps([os.listdir(sys.argv[1]), os.path.exists(os.path.join(sys.argv[
     done = subprocess.run(whole, env={}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     names, solutions = json.loads(done.stdout)
-    assert set(names) <= {"tracer", "wire.py", "arrays.py", "limits.py"}
+    assert set(names) <= {"tracer", "wire.py", "arrays.py", "limits.py", "syscalls.py"}
     assert solutions is False
 
 
