@@ -131,13 +131,17 @@ def _grade(
 ) -> int:
     import asyncio
 
-    from autograder import grading
+    from autograder import grading, sandbox
     from autograder.report import progress, terminal
     from autograder.submission import Settings
 
     settings = Settings(seeds=earlier["seed"] if earlier else None)
-    with progress.shown(exercises, sys.stderr) as say:
-        report = asyncio.run(grading.grade(exercises, folder, settings, say))
+    try:
+        with progress.shown(exercises, sys.stderr) as say:
+            report = asyncio.run(grading.grade(exercises, folder, settings, say))
+    except sandbox.SandboxUnavailable as why:
+        typer.echo(f"grade: {why}", err=True)
+        return USAGE
     if json is not None:
         document.write(report, json)
     screen = terminal.console(sys.stderr if json == document.STDOUT else sys.stdout)

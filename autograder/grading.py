@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder import device, provenance
+from autograder import device, provenance, sandbox
 from autograder.catalog import Exercise
 from autograder.device import Gpu
 from autograder.gate import Gate
@@ -56,7 +56,10 @@ class Graded:
 
 
 class Grader:
-    """Grades one module after the other, or some at once; all share one reference. Use `async with`."""
+    """Grades one module after the other, or some at once; all share one reference. Use `async with`.
+
+    Raises SandboxUnavailable where no learner code can run.
+    """
 
     def __init__(
         self,
@@ -71,6 +74,7 @@ class Grader:
         self._slots = asyncio.Semaphore(min(AT_ONCE, (os.cpu_count() or 1) + 1))
 
     async def __aenter__(self) -> Grader:
+        sandbox.require()
         self.gpu = await device.find()
         return self
 

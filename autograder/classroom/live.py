@@ -16,6 +16,7 @@ from autograder.classroom.batch import batch
 from autograder.classroom.groups import Group, find, of_function
 from autograder.classroom.source import MAX_NOTEBOOK, of_cells
 from autograder.results import Outcome, Report
+from autograder.sandbox import SandboxUnavailable
 
 UNCONFIGURED = (
     "nbgrader autograde runs without the configuration of this assignment's course: a score from here would "
@@ -51,6 +52,9 @@ def check(module: str, group_id: str) -> int | None:
         return 0
     try:
         report = source.located(_graded(alone, source.text))
+    except SandboxUnavailable as why:
+        print(f"Nothing was graded: {why}.")
+        return None
     except Exception as error:  # nothing of ours may look like a learner's failure
         print(f"The grader itself failed: our fault, not yours. {type(error).__name__}: {error}")
         return None

@@ -33,6 +33,7 @@ __all__ = [
     "confinement",
     "hidden",
     "kind",
+    "require",
     "start",
     "why",
 ]
@@ -84,6 +85,17 @@ def kind() -> str:
 def why() -> str:
     """A sentence on what confines learner code here, and why it is not more."""
     return confinement().why
+
+
+def require() -> None:
+    """Raises SandboxUnavailable where learner code cannot run at all."""
+    if kind() == "bubblewrap" or not users.root():
+        return
+    if not users.may_run((*PYTHON, "-c", f"open({str(PACKAGE / 'limits.py')!r})")):
+        raise SandboxUnavailable(
+            "learner code never runs as root, and without bubblewrap a user of its own cannot run "
+            f"{sys.executable}: install bubblewrap, or run this as an ordinary user"
+        )
 
 
 async def start(
@@ -145,11 +157,8 @@ def _view(role: Role, writable: Path | None, scratch_bytes: int | None) -> View:
 
 
 def _alone(command: Sequence[str], environment: Mapping[str, str], uid: int | None) -> Launch:
-    if uid is not None and not users.may_run((*PYTHON, "-c", f"open({str(PACKAGE / 'limits.py')!r})")):
-        raise SandboxUnavailable(
-            "learner code never runs as root, and without bubblewrap a user of its own cannot run "
-            f"{sys.executable}: install bubblewrap, or run this as an ordinary user"
-        )
+    if uid is not None:
+        require()
     prctl(PR_SET_DUMPABLE, 0)  # or a child of the same user could read and write the judge's memory
     folder = Path(tempfile.mkdtemp(prefix="attention-lab-"))
     if uid is not None and sys.platform != "win32":

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from autograder import catalog, cli, grading, workspace
+from autograder import catalog, cli, grading, sandbox, workspace
 from autograder.catalog import Exercise
 from autograder.results import Outcome, Report
 from autograder.sandbox import processes
@@ -230,6 +230,14 @@ def test_the_solution_passes_and_its_report_can_be_replayed(tmp_path: Path) -> N
     assert "never a grade" in done.stderr
     other = run("4", "--replay", str(report))
     assert "The earlier report holds no grouped_query: its inputs were drawn afresh." in other.stdout
+
+
+def test_where_no_learner_code_can_run_one_line_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refused(*_: object) -> Report:
+        raise sandbox.SandboxUnavailable("install bubblewrap")
+
+    monkeypatch.setattr(grading, "grade", refused)
+    assert grade("1", "--from", str(workspace.solutions())) == (2, "", "grade: install bubblewrap\n")
 
 
 INTERRUPTIBLE = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder import sandbox
+from autograder import catalog, grading, sandbox
 from autograder.sandbox import Limits, Role, mounts, users
 from autograder.tests.puppet import HONEST, ask, tree, use
 
@@ -282,8 +283,13 @@ def test_root_is_refused_without_a_user_that_can_run_python(
 ) -> None:
     monkeypatch.setattr(sandbox, "confinement", lambda: sandbox.Confinement("as the test asks"))
     monkeypatch.setattr(users, "may_run", lambda command: False)
-    with pytest.raises(sandbox.SandboxUnavailable, match="install bubblewrap, or run this as an ordinary"):
+    refused = pytest.raises(
+        sandbox.SandboxUnavailable, match="install bubblewrap, or run this as an ordinary"
+    )
+    with refused:
         ask(HONEST)
+    with refused:
+        asyncio.run(grading.grade(catalog.EXERCISES, top))
 
 
 def test_a_child_that_is_not_root_even_alone(confined: str) -> None:

@@ -13,6 +13,7 @@ from autograder.catalog import Exercise
 from autograder.classroom import groups, live
 from autograder.classroom.source import MAX_NOTEBOOK
 from autograder.results import CheckResult, ExerciseResult, Outcome, Report
+from autograder.sandbox import SandboxUnavailable
 
 EXERCISE = catalog.EXERCISES[0]
 CPU, GPU = groups.groups(EXERCISE)
@@ -144,3 +145,25 @@ def test_misuse_is_an_error_that_says_what_there_is(
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
     with pytest.raises(RuntimeError, match="works in a notebook; elsewhere run the command `grade`"):
         autograder.check("naive_attention", CPU.id)
+
+
+@pytest.mark.parametrize(
+    ("fault", "shown"),
+    [
+        (SandboxUnavailable("install bubblewrap"), "Nothing was graded: install bubblewrap.\n"),
+        (OSError("no space"), "The grader itself failed: our fault, not yours. OSError: no space\n"),
+    ],
+)
+def test_where_nothing_can_be_graded_nobody_loses_a_point(
+    fault: Exception,
+    shown: str,
+    cells: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def grade(exercise: Exercise, text: str) -> Report:
+        raise fault
+
+    monkeypatch.setattr(live, "batch", lambda: SimpleNamespace(grade=grade))
+    assert autograder.check(EXERCISE.name, CPU.id) is None
+    assert capsys.readouterr().out == shown
