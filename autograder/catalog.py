@@ -46,7 +46,9 @@ class Exercise:
 
 SHAPES_HINT = "Check ranks and sizes first (TODO 1) and raise ValueError where they do not fit."
 LIBRARY_HINT = "Write the steps yourself, with jnp.einsum or matmul and jax.nn.softmax."
-HALF_HINT = "Compute scores and softmax in float32 (preferred_element_type) and cast back at the end."
+HALF_HINT = (
+    "Once float32 passes: scores and softmax in float32 (preferred_element_type), cast back at the end."
+)
 GRADIENT_HINT = "Get the values right first. Then look for what cuts a gradient: stop_gradient, round, casts."
 SPEED_HINT = "Keep the operands of a matrix product in bfloat16 and ask for preferred_element_type=float32."
 
