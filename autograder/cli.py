@@ -87,11 +87,11 @@ def list_exercises() -> None:
 
 @app.command()
 def doctor() -> None:
-    """Say what this machine can grade, and what to install."""
+    """Say what this machine can grade, and what to install; status 1 where it can grade nothing."""
     from autograder import doctor
 
-    for line in doctor.lines():
-        typer.echo(line)
+    if not doctor.examine(typer.echo):
+        raise typer.Exit(1)
 
 
 app.command()(bench.bench)

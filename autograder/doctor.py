@@ -9,7 +9,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,9 @@ from autograder.sandbox.output import clean
 
 PROBE_SECONDS = 60
 JAX = """
-import json, jax
+import json, os
+os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"  # someone may be using the GPU
+import jax
 def about(device):
     return device.platform, device.device_kind, str(getattr(device, "compute_capability", ""))
 found = {"devices": list(map(about, jax.devices()))}
@@ -31,7 +33,8 @@ except Exception:
 print(json.dumps(found))
 """
 ENGINE = """
-import json
+import json, os
+os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
 from transformer_engine.jax.quantize import is_fp8_available
 print(json.dumps({"fp8": list(map(str, is_fp8_available()))}))
 """
@@ -42,24 +45,40 @@ COMPILED = ("jax", "jax.numpy", "flax", "numpy")
 CUDA = "pip install -c requirements.lock -e . 'jax[cuda13]'"
 
 
-def lines() -> Iterator[str]:
-    """The examination, line by line, as it goes on."""
+class Broken(Exception):
+    """Nothing can be graded on this machine; the message is what the line says."""
+
+
+def examine(say: Callable[[str], None]) -> bool:
+    """Say line by line what was found, as it goes on; whether anything can be graded here."""
     advice: list[str] = []
-    yield _line("Python", f"{platform.python_version()} ({sys.executable})")
-    yield _line("bytecode", _bytecode(advice))
-    yield _line("JAX", _installed(("jax",), ("jaxlib",), ("flax",), ("numpy",)))
-    yield _line("CUDA plugin", _installed(CUDA_PLUGINS))
-    yield _line("cuDNN", _installed(CUDNN))
-    yield _line("TransformerEngine", _engine(advice))
-    yield _line("devices", _devices(advice))
-    yield _line("sandbox", _sandbox(advice))
-    yield _line("nbgrader", f"{_installed(('nbgrader',))} (instructors need it: pip install -e '.[class]')")
-    yield ""
-    yield from _exercises(asyncio.run(device.find()))
-    yield ""
-    yield from (f"To do: {step}" for step in advice)
+    looks: dict[str, Callable[[], str]] = {
+        "Python": lambda: f"{platform.python_version()} ({sys.executable})",
+        "bytecode": lambda: _bytecode(advice),
+        "JAX": lambda: _installed(("jax",), ("jaxlib",), ("flax",), ("numpy",)),
+        "CUDA plugin": lambda: _installed(CUDA_PLUGINS),
+        "cuDNN": lambda: _installed(CUDNN),
+        "TransformerEngine": lambda: _engine(advice),
+        "devices": lambda: _devices(advice),
+        "sandbox": lambda: _sandbox(advice),
+        "nbgrader": lambda: f"{_installed(('nbgrader',))} (instructors need it: pip install -e '.[class]')",
+    }
+    works = True
+    for name, look in looks.items():
+        try:
+            said = look()
+        except Broken as broken:
+            said, works = str(broken), False
+        say(f"{name:<17} {said}")
+    say("")
+    for line in _exercises(asyncio.run(device.find())) if works else ["Nothing can be graded here yet."]:
+        say(line)
+    say("")
+    for step in advice:
+        say(f"To do: {step}")
     if not advice:
-        yield "Nothing is missing."
+        say("Nothing is missing.")
+    return works
 
 
 def _exercises(gpu: device.Gpu | None) -> Iterator[str]:
@@ -113,7 +132,7 @@ def _devices(advice: list[str]) -> str:
     gpu = _nvidia_smi()
     if found is None:
         advice.append("reinstall JAX: pip install --force-reinstall jax jaxlib")
-        return f"JAX does not run: {failure}"
+        raise Broken(f"JAX does not run: {failure}")
     named = [_device(*device) for device in found["devices"]]
     if gpu and not any(where in ("gpu", "cuda") for where, _, _ in found["devices"]):
         older = "cuda12 for a driver before 580"
@@ -151,7 +170,7 @@ def _sandbox(advice: list[str]) -> str:
         asyncio.run(_start())
     except Exception as error:
         advice.append(f"make a sandbox possible: {error}")
-        return f"{kind}, and nothing can be graded: {error}"
+        raise Broken(f"{kind}, and no child starts in it: {error}") from None
     if kind == "none" and sys.platform == "linux" and shutil.which("bwrap") is None:
         advice.append("install bubblewrap for a sandbox (Debian and Ubuntu: apt-get install bubblewrap)")
     return f"{kind}: {sandbox.why()}"
@@ -207,7 +226,3 @@ def _version(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return ""
-
-
-def _line(name: str, said: str) -> str:
-    return f"{name:<17} {said}"

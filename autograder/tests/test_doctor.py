@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from autograder import catalog, doctor, sandbox
+from autograder import catalog, cli, doctor, sandbox
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CPU = {"devices": [["cpu", "cpu", ""]]}
@@ -78,17 +79,25 @@ def test_a_probe_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
         (CPU, "", "cpu; no NVIDIA driver", ""),
         (CPU, "Tesla T4", "cpu", "JAX does not see the GPU of this machine: Tesla T4"),
         (H200, "NVIDIA H200", "NVIDIA H200 (gpu, compute capability 9.0), cuDNN 91900 loaded", ""),
-        (None, "", "JAX does not run: it broke", "pip install --force-reinstall jax jaxlib"),
     ],
 )
 def test_devices(
-    found: dict[str, object] | None, driver: str, said: str, advised: str, monkeypatch: pytest.MonkeyPatch
+    found: dict[str, object], driver: str, said: str, advised: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "_probe", lambda code: (found, "it broke"))
     monkeypatch.setattr(doctor, "_nvidia_smi", lambda: driver)
     advice: list[str] = []
     assert doctor._devices(advice) == said
     assert advised in "".join(advice) and bool(advised) == bool(advice)
+
+
+def test_jax_that_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_probe", lambda code: (None, "it broke"))
+    monkeypatch.setattr(doctor, "_nvidia_smi", lambda: "")
+    advice: list[str] = []
+    with pytest.raises(doctor.Broken, match="JAX does not run: it broke"):
+        doctor._devices(advice)
+    assert advice == ["reinstall JAX: pip install --force-reinstall jax jaxlib"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the stand-in is a shell script")
@@ -150,6 +159,9 @@ def test_a_machine_that_may_not_grade(monkeypatch: pytest.MonkeyPatch) -> None:
         raise sandbox.SandboxUnavailable("install bubblewrap")
 
     monkeypatch.setattr(doctor, "_start", refused)
-    advice: list[str] = []
-    assert "nothing can be graded: install bubblewrap" in doctor._sandbox(advice)
-    assert advice == ["make a sandbox possible: install bubblewrap"]
+    monkeypatch.setattr(doctor, "_probe", lambda code: (CPU, ""))
+    done = CliRunner().invoke(cli.app, ["doctor"])
+    assert done.exit_code == 1
+    assert "no child starts in it: install bubblewrap\n" in done.stdout
+    assert "Nothing can be graded here yet." in done.stdout and "can be graded here\n" not in done.stdout
+    assert "To do: make a sandbox possible: install bubblewrap\n" in done.stdout
