@@ -1,4 +1,7 @@
-"""What a student reads below a test cell: what `grade` shows of its checks."""
+"""What a student reads below a test cell: what `grade` shows of its checks, and nothing else of the report.
+
+It may name a number that was expected: inputs are drawn afresh in each run, so that it helps in no other.
+"""
 
 from __future__ import annotations
 

@@ -90,23 +90,29 @@ def notebook() -> Any:
     return made
 
 
-@pytest.mark.parametrize("template", ["feedback", "formgrade"])
-@pytest.mark.filterwarnings("ignore")  # an output with nothing left to show
-def test_nothing_of_a_students_runs(template: str, tmp_path: Path) -> None:
+def page(template: str, made: Any, root: Path) -> str:
+    """The notebook as HTML, by the configuration of the course in `root`."""
     config = Config()
-    configure(config, tmp_path)
+    configure(config, root)
     config.HTMLExporter.template_name = template
     config.HTMLExporter.extra_template_basedirs = [str(Path(formgrader.__path__[0]) / "templates")]
     static = Path(formgrader.__path__[0]) / "static" / "node_modules" / "bootstrap" / "dist" / "css"
     config.HTMLExporter.extra_template_paths = [str(static)]
     ours = {"notebook": "one", "score": 0, "max_score": 1, "late_penalty": 0}
     resources = {"nbgrader": ours, "index": 0, "total": 1, "submission_id": "1", "base_url": ""}
-    text, _ = HTMLExporter(config=config).from_notebook_node(notebook(), resources)
-    page = Page(text)
-    assert page.runs == []
-    assert not [link for link in page.links if "PWN" in link and not link.startswith("data:image/")]
+    text, _ = HTMLExporter(config=config).from_notebook_node(made, resources)
+    return str(text)
+
+
+@pytest.mark.parametrize("template", ["feedback", "formgrade"])
+@pytest.mark.filterwarnings("ignore")  # an output with nothing left to show
+def test_nothing_of_a_students_runs(template: str, tmp_path: Path) -> None:
+    text = page(template, notebook(), tmp_path)
+    opened = Page(text)
+    assert opened.runs == []
+    assert not [link for link in opened.links if "PWN" in link and not link.startswith("data:image/")]
     assert {"https://jax.dev", "data:image/png;base64,aGVyZQ==", "data:image/svg+xml;base64,PHN2Zy8+"} <= {
-        *page.links
+        *opened.links
     }
     assert text.count("missing") >= 2 and "T&lt;S" in text
 
