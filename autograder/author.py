@@ -3,7 +3,7 @@
 python -m autograder.author stubs [--check]
 python -m autograder.author pages [--check]
 python -m autograder.author pictures [--check]
-python -m autograder.author notebooks [DIR] [--check]
+python -m autograder.author notebooks [DIR | --check]
 """
 
 from __future__ import annotations
@@ -32,9 +32,14 @@ def parser() -> argparse.ArgumentParser:
     for name, (_, summary) in COMMANDS.items():
         command = commands.add_parser(name, help=summary)
         command.add_argument("--check", action="store_true", help="write nothing; exit 1 when out of step")
-    command = commands.add_parser("notebooks", help="fill the questions of a class, and write its notebooks")
-    command.add_argument("folder", metavar="DIR", nargs="?", type=Path, help="where to write the notebooks")
-    command.add_argument("--check", action="store_true", help="write nothing; exit 1 when something is wrong")
+    command = commands.add_parser(
+        "notebooks", help="fill a class's questions with their numbers, list its cells, write its notebooks"
+    )
+    either = command.add_mutually_exclusive_group()
+    either.add_argument(
+        "folder", metavar="DIR", nargs="?", type=Path, help="where to write the notebooks too"
+    )
+    either.add_argument("--check", action="store_true", help="write nothing; exit 1 when something is wrong")
     return made
 
 

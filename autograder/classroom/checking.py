@@ -94,12 +94,22 @@ def _without_docstring(text: str) -> ast.Module:
 
 def main(check: bool, folder: Path | None) -> int:
     """The command `python -m autograder.author notebooks`; exit status 1 where something is wrong."""
-    if not check:
-        questions.FILE.write_text(questions.filled()[0], encoding="utf-8", newline="\n")
-        IDS.write_text(ids(), encoding="utf-8", newline="\n")
-        for path in notebooks.write(folder) if folder else ():
-            print(f"wrote {path}")
+    try:
+        written = [] if check else _write(folder)
+    except OSError as error:
+        print(f"{folder} cannot be written: {error.strerror or error}. Name another DIR.", file=sys.stderr)
+        return 1
+    for path in written:
+        print(f"wrote {path}")
+    if not check and folder is None:
+        print("no notebook was written: name a DIR for them, as in: notebooks DIR")
     found = problems()
     for problem in found:
         print(problem, file=sys.stderr)
     return 1 if found else 0
+
+
+def _write(folder: Path | None) -> list[Path]:
+    questions.FILE.write_text(questions.filled()[0], encoding="utf-8", newline="\n")
+    IDS.write_text(ids(), encoding="utf-8", newline="\n")
+    return [questions.FILE, IDS, *(notebooks.write(folder) if folder else ())]

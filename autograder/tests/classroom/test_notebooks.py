@@ -121,7 +121,16 @@ def test_the_command_writes_notebooks_and_checks_them(
     shown = capsys.readouterr().err
     assert "questions.md is out of step" in shown
     assert "ids or points differ" in shown
+    assert checking.main(check=False, folder=asked / "made") == 1
+    assert f"{asked / 'made'} cannot be written: Not a directory" in capsys.readouterr().err
+    assert checking.main(check=False, folder=None) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"wrote {asked}",
+        f"wrote {ids}",
+        "no notebook was written: name a DIR for them, as in: notebooks DIR",
+    ]
     assert checking.main(check=False, folder=tmp_path / "made") == 0
+    assert f"wrote {tmp_path / 'made' / 'causal_check.ipynb'}" in capsys.readouterr().out
     assert checking.main(check=True, folder=tmp_path / "made") == 0
     made = json.loads((tmp_path / "made" / "causal_check.ipynb").read_text(encoding="utf-8"))
     assert made == notebooks.notebook(catalog.EXERCISES[2])
