@@ -1,6 +1,7 @@
 """Arithmetic that a reader can redo: `2 * 32 * 8 * 128 * 2 bytes`.
 
 A fact of a sweep's machine stands in it by name, as it was measured: `1e9 / (seq.copy_gbytes_s * 1e9) s`.
+So does a price of terraform/README.md, in dollars an hour: `72 * price('Asleep')`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from autograder.pages import measurements, units
+from autograder.pages import measurements, prices, units
 from autograder.pages.places import Wrong
 
 UNITS = ("bytes", "ms", "µs", "s", "times", "%", "TFLOP/s", "GB/s")
@@ -47,6 +48,8 @@ def _value(node: ast.expr, folder: Path) -> float:
             fact = measurements.fact(sweep, name, folder)
             if isinstance(fact, (int, float)):
                 return fact
+        case ast.Call(func=ast.Name(id="price"), args=[ast.Constant(value=str() as what)]):
+            return prices.hourly(what, folder)
         case ast.BinOp() if type(node.op) in OPERATORS:
             return OPERATORS[type(node.op)](_value(node.left, folder), _value(node.right, folder))  # type: ignore[no-any-return]
         case ast.UnaryOp() if type(node.op) in OPERATORS:

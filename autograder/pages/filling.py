@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from autograder.bench import page as h200
-from autograder.pages import arithmetic, execution, measurements, outputs, overviews, places
+from autograder.pages import arithmetic, constants, execution, measurements, outputs, overviews, places
 from autograder.pages.places import Place, Problem, Wrong
 
 BLOCKS: dict[str, Callable[[str], str]] = {
@@ -58,6 +58,8 @@ def answer(place: Place, path: Path, text: str, data: Path) -> str:
     match kind:
         case "=":
             return arithmetic.answer(rest, data)
+        case "constant":
+            return constants.answer(rest)
         case "source:":
             return _sourced(place, rest, text)
         case "machine":

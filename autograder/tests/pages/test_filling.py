@@ -19,12 +19,17 @@ FUSED = dataclasses.replace(NAIVE, variant="cuDNN, fused", device_ms=0.28612, te
 LONGER = dataclasses.replace(FUSED, T=2048, device_ms=None, temp_bytes=None, note="does not fit")
 
 
+PRICES = "- The machine: 2 * 0.5 = 1.00 an hour.\n- Asleep (no GPU): 0.1 + 0.15 = 0.25 an hour, or more.\n"
+
+
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with measurements and no pages."""
     root = tmp_path_factory.mktemp("project")
     found = [dataclasses.replace(NAIVE, kernels=7, peak_share=0.1234), FUSED, LONGER]
     rows.write(root / "course" / "figures" / "h200", "seq", found, MACHINE.to_json())
+    (root / "terraform").mkdir()
+    (root / "terraform" / "README.md").write_text(PRICES, encoding="utf-8")
     return root
 
 
@@ -52,6 +57,10 @@ def write(root: Path, text: str) -> Path:
         ("= (1 + 2**10) // 3", "341"),
         ("= -1 / 3 %", "-0.333 %"),
         ("= 4096**2", "16,777,216"),
+        ("= 72 * (price('machine') + price('Asleep'))", "90"),
+        ("constant autograder.runner.ratio.CONFIDENCE", "0.998"),
+        ("constant autograder.runner.ratio.RESAMPLES", "3,000"),
+        ("constant autograder.catalog.FP8_ERROR", "0.01 to 0.15"),
         ("= 430e9 / (seq.copy_gbytes_s * 1e9) * 1000 ms", "100 ms"),
     ],
 )
@@ -104,6 +113,11 @@ def test_a_header_and_the_overviews_are_filled(measured: Path) -> None:
         ("= 2 * seq.speed ms", "the machine has no speed; it has"),
         ("= 2 * seq.device ms", "expected arithmetic on numbers"),
         ("= 2 * other.matrix_tflops", "there is no sweep 'other'"),
+        ("= price('H100')", "expected one line `- …H100…: … = PRICE an hour` in terraform/README.md; 0"),
+        ("= price(3)", "expected arithmetic on numbers"),
+        ("constant autograder.runner.ratio.SURENESS", "expected a constant's full name"),
+        ("constant CONFIDENCE", "expected a constant's full name"),
+        ("constant autograder.catalog.EXERCISES", "expected a number, or a range"),
         ("source: Vaswani, 2017", "expected the source in the text"),
         ("table seq rows=T: device_ms", "expected <!-- end --> on a line of its own"),
         ("stage", "expected <!-- end --> on a line of its own"),
