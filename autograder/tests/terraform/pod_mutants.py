@@ -90,6 +90,11 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("deploy/grader/job.yaml", "backoffLimit: 0", ""),
         ("deploy/grader/job.yaml", "restartPolicy: Never", "restartPolicy: OnFailure"),
     ],
+    "a_machine_taken_away_is_no_failure": [
+        ("deploy/grader/job.yaml", "action: Ignore", "action: FailJob"),
+        ("deploy/grader/job.yaml", "type: DisruptionTarget", "type: PodReadyToStartContainers"),
+        ("deploy/grader/job.yaml", "podFailurePolicy:\n    rules:", "annotations:\n    rules:"),
+    ],
     "graders_see_one_submission_and_cannot_change_it": [
         ("deploy/grader/job.yaml", "readOnly: true", "readOnly: false"),
         (

