@@ -21,7 +21,9 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
     "transformer_engine_is_tried": [("image/Dockerfile", "import transformer_engine.jax", "pass")],
     "doctor_is_the_health_check": [
         ("image/Dockerfile", '["grade", "doctor"]', '["true"]'),
-        ("image/Dockerfile", "HEALTHCHECK", "# HEALTHCHECK"),
+        ("image/Dockerfile", "\nHEALTHCHECK", "\n# HEALTHCHECK"),
+        ("image/Dockerfile", "--timeout=4m", "--timeout=1m"),
+        ("image/Dockerfile", "--interval=1h", "--interval=5m"),
     ],
     "jupyter_listens_to_itself_only": [("image/Dockerfile", "--ip=127.0.0.1", "--ip=0.0.0.0")],
     "build_sees_what_it_copies_and_no_more": [

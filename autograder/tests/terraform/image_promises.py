@@ -3,6 +3,7 @@
 import re
 
 from .documents import Files, get, instructions, manifests
+from .pod_promises import DOCTOR_SECONDS
 
 Faults = list[str]
 DOCKERFILE = "image/Dockerfile"
@@ -60,7 +61,12 @@ def transformer_engine_is_tried(files: Files) -> Faults:
 
 def doctor_is_the_health_check(files: Files) -> Faults:
     checks = arguments(files, "HEALTHCHECK")
-    return [] if len(checks) == 1 and checks[0].endswith('CMD ["grade", "doctor"]') else ["no health check"]
+    if len(checks) != 1 or not checks[0].endswith('CMD ["grade", "doctor"]'):
+        return ["no health check"]
+    minutes = {name: int(number) for name, number in re.findall(r"--([a-z-]+)=(\d+)m\b", checks[0])}
+    enough = 60 * minutes.get("timeout", 0) >= DOCTOR_SECONDS
+    found = [] if enough else ["doctor is not given the time that it gives itself"]
+    return found if "--interval=1h" in checks[0] else [*found, "doctor disturbs a measurement often"]
 
 
 def jupyter_listens_to_itself_only(files: Files) -> Faults:

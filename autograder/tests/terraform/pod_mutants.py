@@ -114,7 +114,11 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         ("deploy/base/jupyter.yaml", "type: Recreate", "type: RollingUpdate"),
     ],
-    "doctor_looks_at_the_pod": [("deploy/base/jupyter.yaml", "[grade, doctor]", '["true"]')],
+    "doctor_looks_at_the_pod": [
+        ("deploy/base/jupyter.yaml", "grade doctor", "true"),
+        ("deploy/base/jupyter.yaml", "timeoutSeconds: 240", "timeoutSeconds: 60"),
+        ("deploy/base/jupyter.yaml", "command: [python, -c,", "command: [grade doctor,"),
+    ],
     "pods_find_their_gpu": [
         ("deploy/grader/job.yaml", "cloud.google.com/gke-accelerator: nvidia-l4", "a: b"),
         ("deploy/base/jupyter.yaml", "key: nvidia.com/gpu", "key: other"),

@@ -3,10 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
+from autograder import doctor
+
 from .documents import Document, get
 
 Documents = list[Document]
 Faults = list[str]
+PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
+DOCTOR_SECONDS = 3 * doctor.PROBE_SECONDS
+"""JAX, TransformerEngine, and what is graded here."""
 
 
 def of_kind(documents: Documents, *kinds: str) -> Documents:
@@ -217,7 +222,13 @@ def work_is_kept(documents: Documents) -> Faults:
 
 def doctor_looks_at_the_pod(documents: Documents) -> Faults:
     container = get(deployment(documents), "spec", "template", "spec", "containers", 0)
-    return wrong("jupyter", container, startupProbe__exec__command=["grade", "doctor"])
+    probes = {name: get(container, name, "exec", "command", default=[]) for name in PROBES}
+    asks = {name for name, command in probes.items() if "grade doctor" in " ".join(command)}
+    found = [] if "startupProbe" in asks else ["nobody looks whether the pod can grade"]
+    found += [f"{name} would start JAX beside a measurement" for name in sorted(asks - {"startupProbe"})]
+    if get(container, "startupProbe", "timeoutSeconds", default=1) < DOCTOR_SECONDS:
+        found.append("doctor is not given the time that it gives itself")
+    return found
 
 
 def pods_find_their_gpu(documents: Documents) -> Faults:

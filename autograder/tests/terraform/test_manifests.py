@@ -6,9 +6,12 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 import yaml
+
+from autograder import device, doctor
 
 from . import pod_promises
 from .documents import TERRAFORM, Document, get
@@ -118,3 +121,37 @@ def test_grader_prints_no_report_that_grade_did_not_end(grader: Grader, end: str
 
 def test_grader_fails_without_a_report(grader: Grader) -> None:
     assert grader("exit 0")[0] != 0
+
+
+@pytest.mark.parametrize(
+    ("found", "status", "passes"),
+    [
+        ([["gpu", "NVIDIA L4", "8.9"]] * 2, 0, True),
+        ([["gpu", "NVIDIA L4", "8.9"]], 1, False),  # nothing can be graded
+        ([["cpu", "cpu", ""]], 0, False),
+    ],
+)
+def test_probe_passes_where_jax_sees_the_gpu(
+    built: dict[str, list[Document]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    found: list[list[str]],
+    status: int,
+    passes: bool,
+) -> None:
+    """The probe's own command reads what the doctor would say of these devices."""
+    monkeypatch.setattr(doctor, "_probe", lambda code: ({"devices": found, "fp8": ["True", ""]}, ""))
+    monkeypatch.setattr(doctor, "_nvidia_smi", lambda: "NVIDIA L4")
+    monkeypatch.setattr(doctor, "_sandbox", lambda advice: "none: alone")
+    monkeypatch.setattr(device, "find", AsyncMock(return_value=None))
+    said: list[str] = []
+    doctor.examine(said.append)
+    (tmp_path / "said").write_text("\n".join(said))
+    (tmp_path / "grade").write_text(f"#!/bin/sh\ncat {tmp_path}/said; exit {status}\n")
+    (tmp_path / "grade").chmod(0o755)
+
+    pod = pod_promises.deployment(built["base"])["spec"]["template"]["spec"]
+    probe = pod["containers"][0]["startupProbe"]["exec"]["command"]
+    command = [part.replace("/tmp/", f"{tmp_path}/") for part in probe]
+    done = subprocess.run(command, env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    assert (done.returncode == 0) == passes
