@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -20,8 +20,7 @@ def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folde
         for line in course.init(folder):
             typer.echo(line)
     except course.Unfit as why:
-        typer.echo(f"grade course init: {why}", err=True)
-        raise typer.Exit(USAGE) from None
+        _refuse("init", why)
 
 
 @app.command()
@@ -30,17 +29,26 @@ def report(
     assignment: Annotated[str, typer.Option(metavar="NAME", help="The assignment.")] = "attention",
 ) -> None:
     """Write report.csv and report.html: scores, commonest failures, what waits."""
-    if not (folder / "gradebook.db").is_file():
-        typer.echo(f"grade course report: {folder} is no course: it has no gradebook.db", err=True)
-        raise typer.Exit(USAGE)
+    from autograder.classroom import course, steps
+    from autograder.report.words import count
+
+    try:
+        course.need_nbgrader()
+        steps.graded(folder, assignment)
+    except course.Unfit as why:
+        _refuse("report", why)
     from autograder.classroom.report import marks, page
 
     found = marks.read(folder, assignment)
-    if not found.marks:
-        typer.echo(
-            f"grade course report: nothing of {assignment} is graded: run nbgrader autograde", err=True
-        )
-        raise typer.Exit(USAGE)
-    page.table(found, folder / "report.csv")
-    page.page(found, folder / "report.html")
-    typer.echo(f"Wrote {folder / 'report.csv'} and {folder / 'report.html'}: {len(found.totals)} students.")
+    try:
+        page.table(found, folder / "report.csv")
+        page.page(found, folder / "report.html")
+    except OSError as why:
+        _refuse("report", f"{why.filename} cannot be written: {why.strerror}. Move what is in its way")
+    students = count(len(found.totals), "student")
+    typer.echo(f"Wrote {folder / 'report.csv'} and {folder / 'report.html'}: {students}.")
+
+
+def _refuse(command: str, why: object) -> NoReturn:
+    typer.echo(f"grade course {command}: {why}", err=True)
+    raise typer.Exit(USAGE)

@@ -33,6 +33,14 @@ class Unfit(Exception):
 class Collect(ExchangeCollect):
     """Copies nothing but files, and only of submissions that are their student's own (`check_owner`)."""
 
+    def init_src(self) -> None:
+        """Look for submissions; there can be none before nbgrader has made the place for them."""
+        inbound = Path(self.root) / self.coursedir.course_id / "inbound"
+        if not inbound.is_dir():
+            release = f"nbgrader release_assignment {self.coursedir.assignment_id}"
+            self.fail(f"nothing is released to students yet: {inbound} is not there. Next: {release}")
+        super().init_src()
+
     def _path_to_record(self, path: str) -> dict[str, Any]:
         try:
             record: dict[str, Any] = super()._path_to_record(path)

@@ -10,6 +10,7 @@ from autograder.classroom.notebooks import CODE_STUB
 COURSE = "attention"
 SECONDS = 60
 HERE = "autograder.classroom"
+EXPORTER = f"{HERE}.exporter.Submissions"
 
 
 def configure(c: Any, root: Path) -> None:
@@ -20,7 +21,7 @@ def configure(c: Any, root: Path) -> None:
     c.Exchange.path_includes_course = False
     c.ExchangeFactory.collect = f"{HERE}.collecting.Collect"
     c.ClearSolutions.code_stub = CODE_STUB
-    c.Autograde.exporter_class = f"{HERE}.exporter.Submissions"
+    c.Autograde.exporter_class = EXPORTER
     c.Autograde.autograde_preprocessors = [
         f"{HERE}.execution.BoundedExecute",
         f"{HERE}.scores.TrustedScores",

@@ -9,6 +9,7 @@ from pathlib import Path
 from autograder import sandbox
 from autograder.classroom import notebooks
 
+CONFIG_FILE = "nbgrader_config.py"
 CONFIG = """\
 # nbgrader reads this file when it is started in this folder.
 from pathlib import Path
@@ -55,23 +56,26 @@ and what waits.
 
 
 class Unfit(Exception):
-    """A place or an environment in which no course can be made; the message says why and what to do."""
+    """A place or an environment in which there is no course, or can be none; says why and what to do."""
+
+
+def need_nbgrader() -> None:
+    """Unfit where nbgrader is not installed."""
+    if not find_spec("nbgrader"):
+        raise Unfit("nbgrader is not installed: pip install -e '.[class]'")
 
 
 def init(folder: Path) -> list[str]:
     """Make a course in `folder`; what to know of it, a sentence each. Unfit where that cannot be."""
-    if not find_spec("nbgrader"):
-        raise Unfit("nbgrader is not installed: pip install -e '.[class]'")
+    need_nbgrader()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Unfit(f"{folder} is there already: name a new folder, or an empty one")
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)  # solutions and grades: nobody else's
-    (folder / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")
-    (folder / "README.md").write_text(README, encoding="utf-8")
-    exchange = folder / "exchange"
-    exchange.mkdir()
-    exchange.chmod(0o777)  # nbgrader asks for it: students write there
-    notebooks.write(folder / "source" / notebooks.ASSIGNMENT)
+    try:
+        _make(folder)
+    except OSError as error:
+        raise Unfit(
+            f"{error.filename or folder} cannot be written: {error.strerror}. Name another folder"
+        ) from None
     return [
         f"A course is ready in {folder}: README.md there has the commands.",
         f"Grading on this machine: {sandbox.why()}.",
@@ -81,3 +85,14 @@ def init(folder: Path) -> list[str]:
             else []
         ),
     ]
+
+
+def _make(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)  # solutions and grades: nobody else's
+    (folder / CONFIG_FILE).write_text(CONFIG, encoding="utf-8")
+    (folder / "README.md").write_text(README, encoding="utf-8")
+    exchange = folder / "exchange"
+    exchange.mkdir()
+    exchange.chmod(0o777)  # nbgrader asks for it: students write there
+    notebooks.write(folder / "source" / notebooks.ASSIGNMENT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from nbconvert.exporters import NotebookExporter
 from nbformat import v4
@@ -14,6 +14,10 @@ from traitlets import Bool
 from autograder import sandbox
 from autograder.classroom import context, gradebook, submitted
 
+NOT_MADE = (
+    "Nothing was graded: gradebook.db knows no notebook of {name}, whose cells and points it would tell. "
+    "Next: nbgrader generate_assignment {name}"
+)
 NO_SANDBOX = (
     "Nothing was graded: {why}. Install bubblewrap. If this machine is itself the sandbox (it holds "
     "nothing that students may not see or change, and is thrown away after the batch), write in "
@@ -31,8 +35,7 @@ class Submissions(NotebookExporter):
     def __init__(self, **traits: Any) -> None:
         super().__init__(**traits)
         if sandbox.kind() == "none" and not self.machine_is_the_sandbox:
-            self.log.error(NO_SANDBOX.format(why=sandbox.why()))
-            raise NbGraderException("no sandbox")
+            self._refuse(NO_SANDBOX.format(why=sandbox.why()))
         self._notes: dict[str, tuple[str, ...]] = {}
         self._add_missing()
 
@@ -56,6 +59,10 @@ class Submissions(NotebookExporter):
         resources["metadata"] = {"name": ours["notebook"], "path": str(Path(filename).parent)}
         return self.from_notebook_node(mended.notebook, resources=resources, **options)
 
+    def _refuse(self, why: str) -> NoReturn:
+        self.log.error(why)
+        raise NbGraderException(why)
+
     @property
     def _converter(self) -> Any:
         return self.parent
@@ -63,9 +70,11 @@ class Submissions(NotebookExporter):
     def _add_missing(self) -> None:
         """A notebook that was not handed in is graded like an empty one, and its feedback says what to do."""
         course = self._converter.coursedir
+        known = gradebook.names(course.db_url, course.assignment_id)
+        if not known:
+            self._refuse(NOT_MADE.format(name=course.assignment_id))
         if course.notebook_id != "*":
             return
-        known = gradebook.names(course.db_url, course.assignment_id)
         handed_in = course.format_path(course.submitted_directory, course.student_id, course.assignment_id)
         for folder in glob.glob(handed_in):  # noqa: PTH207 (an absolute pattern); nbgrader passes over those that hold no notebook
             notebooks = self._converter.assignments.setdefault(folder, [])

@@ -13,6 +13,7 @@ from rich.text import Text
 from autograder import catalog
 from autograder.catalog import Check
 from autograder.report import plain
+from autograder.report.words import count
 from autograder.results import CheckResult, ExerciseResult, Outcome, Report
 
 WIDEST = 100
@@ -121,12 +122,12 @@ def _end(report: Report) -> Iterator[Row]:
     faults, waiting = report.count(Outcome.GRADER_ERROR), report.count(Outcome.NOT_GRADED)
     if faults:
         fault = (
-            f"The grader itself failed on {_count(faults, 'check')}: our fault, not yours. Nothing was lost, "
+            f"The grader itself failed on {count(faults, 'check')}: our fault, not yours. Nothing was lost, "
             "and it costs no points. Run grade again; if it stays, run grade doctor and report both."
         )
         yield _row(fault, "bold magenta")
-    parts = [f"{_count(failed, 'check')} failed"] * bool(failed)
-    parts += [f"{_count(untouched, 'check')} not started"] * bool(untouched)
+    parts = [f"{count(failed, 'check')} failed"] * bool(failed)
+    parts += [f"{count(untouched, 'check')} not started"] * bool(untouched)
     if parts:
         yield _row(f"{', '.join(parts)}.", "bold")
     elif not faults and report.count(Outcome.PASSED):
@@ -199,9 +200,5 @@ def _row(text: str, style: str = "", indent: int = 0, limit: int = 4) -> Row:
     return Row(Text(text, style), indent, limit, hang=2 if indent == 2 else 0)
 
 
-def _points(count: int) -> str:
-    return _count(count, "point")
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def _points(number: int) -> str:
+    return count(number, "point")

@@ -10,6 +10,7 @@ from pathlib import Path
 from autograder import catalog
 from autograder.classroom.report import figures
 from autograder.classroom.report.marks import Class, Mark
+from autograder.report.words import count
 from autograder.results import Outcome
 
 COMMONEST = 20
@@ -38,7 +39,7 @@ def table(of: Class, path: Path) -> None:
 
 def page(of: Class, path: Path) -> None:
     """Write the page; it needs no other file and no network."""
-    title = f"{of.assignment}: {len(of.totals)} students"
+    title = f"{of.assignment}: {count(len(of.totals), 'student')}"
     parts = [
         f"<!doctype html>\n<html lang='en'><meta charset='utf-8'><title>{escape(title)}</title>",
         f"<style>{STYLE}</style>\n<h1>{escape(title)}</h1>",
@@ -85,8 +86,8 @@ def _students(of: Class) -> str:
 
 def _failures(kinds: Sequence[tuple[int, Mark]]) -> str:
     rows = [
-        (count, mark.exercise, check.id, check.diagnosis or f"no known mistake; for one: {check.detail}")
-        for count, mark in kinds[:COMMONEST]
+        (students, mark.exercise, check.id, check.diagnosis or f"no known mistake; for one: {check.detail}")
+        for students, mark in kinds[:COMMONEST]
         for check in (mark.check,)
     ]
     return _table(("students", "exercise", "check", "looks like"), rows)

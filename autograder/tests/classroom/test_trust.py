@@ -12,7 +12,7 @@ from traitlets.config import Config
 
 from autograder import sandbox
 from autograder.catalog import EXERCISES
-from autograder.classroom import course, records, scores
+from autograder.classroom import gradebook, records, scores
 from autograder.classroom.batch import Batch
 from autograder.classroom.exporter import Submissions
 from autograder.classroom.groups import groups
@@ -64,11 +64,20 @@ def test_a_students_words_do_nothing_to_a_terminal() -> None:
 
 
 def test_without_a_sandbox_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gradebook, "names", lambda url, assignment: ("one",))
     monkeypatch.setattr(sandbox, "kind", lambda: "none")
     converter = Autograde(coursedir=CourseDirectory(assignment_id="attention", notebook_id="one"))
-    with pytest.raises(NbGraderException):
+    with pytest.raises(NbGraderException, match="Install bubblewrap"):
         Submissions(parent=converter)
     Submissions(parent=converter, config=Config({"Submissions": {"machine_is_the_sandbox": True}}))
+
+
+def test_before_the_assignment_is_made_the_next_step_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gradebook, "names", lambda url, assignment: ())
+    monkeypatch.setattr(sandbox, "kind", lambda: "bubblewrap")
+    converter = Autograde(coursedir=CourseDirectory(assignment_id="attention"))
+    with pytest.raises(NbGraderException, match="Next: nbgrader generate_assignment attention"):
+        Submissions(parent=converter)
 
 
 def test_a_grader_that_cannot_start_is_our_fault(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,17 +93,3 @@ def test_a_grader_that_cannot_start_is_our_fault(monkeypatch: pytest.MonkeyPatch
 def test_the_machine_as_sandbox_stands_in_each_record() -> None:
     alone = records.record("ada", "attention", {}, report(), [], machine=True)
     assert "instructor" in alone.report["provenance"]["sandbox"]
-
-
-def test_a_course_replaces_nothing(tmp_path: Path) -> None:
-    (tmp_path / "mine").write_text("")
-    with pytest.raises(course.Unfit, match="is there already"):
-        course.init(tmp_path)
-    with pytest.raises(course.Unfit, match="is there already"):
-        course.init(tmp_path / "mine")
-    course.init(tmp_path / "new")
-    assert {path.stem for path in (tmp_path / "new" / "source" / "attention").glob("*.ipynb")} == {
-        exercise.name for exercise in EXERCISES
-    }
-    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
-    assert (tmp_path / "new" / "exchange").stat().st_mode & 0o777 == 0o777
