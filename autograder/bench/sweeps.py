@@ -34,14 +34,24 @@ def workloads(name: str, scope: Scope) -> list[Workload]:
 
 
 def coarse_first(found: Sequence[Workload]) -> list[Workload]:
-    """The smallest size, the largest, the one in the middle, and so on, so that any beginning spans all."""
-    sizes = [list(group) for _, group in itertools.groupby(found, lambda each: each.shape)]
+    """The smallest size, the largest, the one in the middle, and so on, so that any beginning spans all.
+
+    Where both B and T vary, each T is spanned by itself, and they take turns.
+    """
+    shapes = dict.fromkeys(each.shape for each in found)
+    lengths = dict.fromkeys(shape.T for shape in shapes) if len({shape.B for shape in shapes}) > 1 else [None]
+    series = [[shape for shape in shapes if length in (None, shape.T)] for length in lengths]
+    turns = itertools.zip_longest(*map(_coarse_first, series))
+    return [each for turn in turns for shape in turn if shape for each in found if each.shape == shape]
+
+
+def _coarse_first(sizes: Sequence[Shape]) -> list[Shape]:
     order = dict.fromkeys((0, len(sizes) - 1))
     step = len(sizes)
     while step > 1:
         step = (step + 1) // 2
         order |= dict.fromkeys(at for at in range(0, len(sizes), step) if at not in order)
-    return [each for at in order for each in sizes[at]]
+    return [sizes[at] for at in order]
 
 
 def _default(scope: Scope) -> Iterator[Workload]:
