@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Sequence
 from enum import StrEnum
@@ -28,6 +29,10 @@ class What(StrEnum):
     DRAW = "draw"
 
 
+SWEEPS = [each for each in What if each not in (What.ALL, What.DRAW)]
+EVIDENCE = "evidence"  # of autograder.bench.timing_evidence, which tables are made of too
+
+
 def bench(
     what: Annotated[
         What,
@@ -44,12 +49,34 @@ def bench(
 ) -> None:
     """Measure attention on this machine: time, memory, precision."""
     if what is What.DRAW:
-        if out is None or not out.is_dir():
-            raise typer.BadParameter("draw needs --out DIR with the JSON of earlier measurements")
-        _draw(out)
+        _draw(_measured(out))
         return
-    chosen = [each for each in What if each not in (What.ALL, What.DRAW)] if what is What.ALL else [what]
+    if out is not None:
+        _try(out)
+    chosen = SWEEPS if what is What.ALL else [what]
     _run([each.value for each in chosen], out, quick, time.monotonic() + 60 * minutes)
+
+
+def _measured(out: Path | None) -> Path:
+    """The folder, where it holds measurements that can be drawn."""
+    files = [f"{name}.json" for name in (*SWEEPS, EVIDENCE)]
+    if out is None or not any((out / name).is_file() for name in files):
+        got = f"{out}, which holds none of {', '.join(files)}" if out else "no --out"
+        raise typer.BadParameter(
+            f"draw needs --out DIR with the JSON that grade bench {What.SEQ} --out DIR writes; got {got}"
+        )
+    _try(out)
+    return out
+
+
+def _try(out: Path) -> None:
+    """Make the folder, and write to it: before an hour is spent on what could not be kept."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=out).close()
+    except OSError as error:
+        why = f"--out {out} cannot be written: {error.strerror or error}"
+        raise typer.BadParameter(f"{why}; nothing was done. Name another folder") from None
 
 
 def _run(names: Sequence[str], out: Path | None, quick: bool, end: float) -> None:
@@ -92,8 +119,16 @@ def _draw(folder: Path) -> None:
     from autograder.bench import figures, page, rows
     from autograder.bench.machine import Machine
 
-    for path in sorted(folder.glob("*.json")):
-        if path.stem in figures.FIGURES:
+    there = [name for name in SWEEPS if (folder / f"{name}.json").is_file()]
+    for name in there:
+        path = folder / f"{name}.json"
+        try:
             found, about = rows.read(path)
-            figures.draw(path.stem, found, Machine.from_json(about), folder)
+        except (ValueError, KeyError, TypeError) as error:
+            raise typer.BadParameter(
+                f"{path} is not what grade bench writes ({type(error).__name__}: {error}); "
+                f"measure it again with grade bench {name} --out {folder}"
+            ) from None
+        figures.draw(name, found, Machine.from_json(about), folder)
     page.fill(folder)
+    typer.echo(f"The figures and tables in {folder} are of {', '.join(there) or EVIDENCE}.")
