@@ -54,6 +54,16 @@ resource "google_container_cluster" "this" {
     channel = "REGULAR"
   }
 
+  # An upgrade replaces machines under whoever works on them. It waits for hours that are a weekend's, or a night's,
+  # in every time zone; GKE asks for 48 of them in 32 days.
+  maintenance_policy {
+    recurring_window {
+      start_time = "2026-01-03T06:00:00Z"
+      end_time   = "2026-01-03T16:00:00Z"
+      recurrence = "FREQ=WEEKLY;BYDAY=SA,SU"
+    }
+  }
+
   # Without this add-on an Ingress brings up nothing.
   addons_config {
     http_load_balancing {

@@ -17,7 +17,7 @@ output "image" {
 }
 
 output "bucket" {
-  description = "Submissions in, reports out."
+  description = "For submissions and reports; nothing in deploy/ fills it yet."
   value       = google_storage_bucket.class.url
 }
 

@@ -1,4 +1,4 @@
-# Submissions in, reports out. Graders never see it: only the pod that hands them their work does.
+# For submissions and reports. Nothing in deploy/ uses it yet: a collector of the operator's own may (identity.tf).
 resource "google_storage_bucket" "class" {
   # checkov:skip=CKV_GCP_62:access logs would need a second bucket and name every learner once more
   name     = "${var.project_id}-${var.name}"

@@ -181,6 +181,20 @@ variable "ip_ranges" {
     condition     = endswith(var.ip_ranges.control_plane, "/28")
     error_message = "ip_ranges.control_plane must be a /28."
   }
+
+  # Two ranges overlap where the shorter of their prefixes makes one network of both.
+  validation {
+    condition = alltrue(flatten([
+      for name, range in var.ip_ranges : [
+        for other_name, other in var.ip_ranges : name == other_name || try(
+          cidrhost("${split("/", range)[0]}/${min(split("/", range)[1], split("/", other)[1])}", 0)
+          != cidrhost("${split("/", other)[0]}/${min(split("/", range)[1], split("/", other)[1])}", 0),
+          true # not a range, see above
+        )
+      ]
+    ]))
+    error_message = "ip_ranges must not overlap."
+  }
 }
 
 variable "budget_amount" {

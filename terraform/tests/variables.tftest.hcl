@@ -227,6 +227,37 @@ run "refuses_control_plane_is_not_28" {
   expect_failures = [var.ip_ranges]
 }
 
+run "refuses_pods_that_hold_the_nodes" {
+  command = plan
+  variables {
+    ip_ranges = { nodes = "10.20.255.0/24" }
+  }
+  expect_failures = [var.ip_ranges]
+}
+
+run "refuses_equal_ranges" {
+  command = plan
+  variables {
+    ip_ranges = { nodes = "172.16.0.0/28" }
+  }
+  expect_failures = [var.ip_ranges]
+}
+
+run "refuses_services_written_by_an_address_within_the_pods" {
+  command = plan
+  variables {
+    ip_ranges = { pods = "10.16.0.7/12", services = "10.31.255.0/24" }
+  }
+  expect_failures = [var.ip_ranges]
+}
+
+run "accepts_neighbouring_ranges" {
+  command = plan
+  variables {
+    ip_ranges = { nodes = "10.0.0.0/24", pods = "10.1.0.0/16", services = "10.0.1.0/24", control_plane = "10.0.2.0/28" }
+  }
+}
+
 run "refuses_budget_of_nothing" {
   command = plan
   variables {

@@ -49,6 +49,13 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("gpu.tf", "enable_integrity_monitoring = true", "enable_integrity_monitoring = false"),
     ],
     "network_policies_are_enforced": [("cluster.tf", '"ADVANCED_DATAPATH"', '"LEGACY_DATAPATH"')],
+    "upgrades_wait_for_the_weekend": [
+        ("cluster.tf", "maintenance_policy", "policy"),
+        ("cluster.tf", "BYDAY=SA,SU", "BYDAY=SA,SU,MO"),
+        ("cluster.tf", "03T06:00:00Z", "02T06:00:00Z"),
+        ("cluster.tf", "03T16:00:00Z", "03T22:00:00Z"),
+        ("cluster.tf", "03T16:00:00Z", "03T10:00:00Z"),
+    ],
     "gpu_pools_scale_to_zero": [
         ("gpu.tf", "min_node_count = 0", "min_node_count = 1"),
         ("gpu.tf", "initial_node_count = 0", "initial_node_count = 1"),

@@ -1,6 +1,7 @@
 """What terraform/*.tf promises. Each function returns the faults that it finds."""
 
 import re
+from datetime import datetime, timedelta
 
 from .documents import Config, get
 
@@ -94,6 +95,25 @@ def nodes_are_shielded(config: Config) -> Faults:
 
 def network_policies_are_enforced(config: Config) -> Faults:
     return faults((config.cluster.get("datapath_provider") == "ADVANCED_DATAPATH", "Dataplane V2 is off"))
+
+
+def upgrades_wait_for_the_weekend(config: Config) -> Faults:
+    window = get(config.cluster, "maintenance_policy", "recurring_window", default={})
+    if get(window, "recurrence") != "FREQ=WEEKLY;BYDAY=SA,SU":
+        return ["a machine may be replaced in mid-class"]
+    start, end = (datetime.fromisoformat(get(window, name)) for name in ("start_time", "end_time"))
+    hours = [
+        start + timedelta(days=day, hours=hour)
+        for day in (0, 1)
+        for hour in range((end - start).seconds // 3600)
+    ]
+    local = [hour + timedelta(hours=zone) for hour in hours for zone in range(-10, 14)]
+    at_work = [hour for hour in local if hour.weekday() < 5 and 8 <= hour.hour < 18]
+    return faults(
+        (start.weekday() == 5, "the window does not start on a Saturday"),
+        (not at_work, f"somewhere it is then {min(at_work, default=start):%A %H}:00"),
+        (4 * len(hours) >= 48, "GKE refuses so short a window"),
+    )
 
 
 def gpu_pools_scale_to_zero(config: Config) -> Faults:

@@ -80,6 +80,11 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("deploy/base/jupyter.yaml", "memory: 64Gi", ""),
         ("deploy/grader/job.yaml", "emptyDir:\n            sizeLimit: 4Gi", "emptyDir: {}"),
     ],
+    "a_slip_does_not_fill_the_cluster": [
+        ("deploy/base/limits.yaml", '    pods: "20"\n', ""),
+        ("deploy/base/limits.yaml", 'requests.nvidia.com/gpu: "8"', 'requests.nvidia.com/gpu: "800"'),
+        ("deploy/base/limits.yaml", 'requests.nvidia.com/gpu: "8"', 'requests.nvidia.com/gpu: "1"'),
+    ],
     "graders_do_not_feel_their_neighbours": [
         ("deploy/grader/job.yaml", "limits: *resources", 'limits: {cpu: "16"}')
     ],

@@ -173,6 +173,16 @@ def resources_are_limited(documents: Documents) -> Faults:
     return found
 
 
+def a_slip_does_not_fill_the_cluster(documents: Documents) -> Faults:
+    (quota,) = of_kind(documents, "ResourceQuota")
+    hard = {name: int(number) for name, number in quota["spec"]["hard"].items() if number.isdigit()}
+    return [
+        f"{name} are not bounded"
+        for name, most in {"pods": 50, "requests.nvidia.com/gpu": 16}.items()
+        if not 2 <= hard.get(name, 0) <= most  # Jupyter alone has two GPUs
+    ]
+
+
 def graders_do_not_feel_their_neighbours(documents: Documents) -> Faults:
     resources = get(job(documents), "spec", "template", "spec", "containers", "resources")
     return [] if resources["requests"] == resources["limits"] else ["requests and limits differ"]

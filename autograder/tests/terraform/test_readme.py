@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .documents import Config, Document, Files, read
+from .documents import Config, Document, Files, parsed, read
 from .test_manifests import build, problems
 
 README = read("README.md")["README.md"]
@@ -91,6 +91,34 @@ def test_claims_go_before_destroy() -> None:
         'eval "$LEFTOVERS"',
     ]
     assert [down.index(step) for step in steps] == sorted(down.index(step) for step in steps)
+
+
+def test_state_is_kept_where_the_page_makes_a_bucket() -> None:
+    (block,) = [block for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) if "backend.tf" in block]
+    (settings,) = parsed(block.partition("<<EOF\n")[2].partition("EOF\n")[0])["terraform"]
+    bucket = f"gs://{settings['backend'][0]['gcs']['bucket']}"
+    assert set(re.findall(r"gs://\S+", block)) == {bucket}
+    assert README.index("Destroy complete!") < README.index(f"gcloud storage rm --recursive {bucket}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kept"),
+    [
+        ("", "", [".terraform.lock.hcl", "backend.tf"]),
+        (".terraform/", ".terraform*", ["backend.tf"]),
+        ("*.tfstate*", "", [".terraform.lock.hcl", "backend.tf", "terraform.tfstate"]),
+    ],
+)
+def test_git_keeps_the_lock_file_and_not_the_state(
+    old: str, new: str, kept: list[str], tmp_path: Path
+) -> None:
+    ignored = read(".gitignore")[".gitignore"]
+    assert old in ignored
+    (tmp_path / ".gitignore").write_text(ignored.replace(old, new))
+    names = [".terraform.lock.hcl", "backend.tf", "terraform.tfstate", "terraform.tfvars"]
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    done = subprocess.run(["git", "check-ignore", *names], cwd=tmp_path, capture_output=True, text=True)
+    assert [name for name in names if name not in done.stdout.split()] == kept
 
 
 def run_block(folder: Path, name: str, **environment: str) -> list[Document]:
