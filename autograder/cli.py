@@ -166,7 +166,7 @@ def _exercises(names: Sequence[str]) -> list[catalog.Exercise]:
 
 def _folder(named: Path | None, exercises: Sequence[catalog.Exercise]) -> Path:
     if named is None:
-        return _short(workspace.find(Path.cwd()))
+        return _short(workspace.find(Path.cwd(), [exercise.name for exercise in exercises]))
     if not named.is_dir():
         _usage(f"--from {named} is {'a file' if named.exists() else 'not there'}; name a folder of modules")
     if not any(os.path.lexists(named / f"{exercise.name}.py") for exercise in exercises):

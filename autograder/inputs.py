@@ -107,13 +107,6 @@ CHANGES: dict[str, Change] = {
     "outlier_v": _outlier_v,
 }
 
-# Scores that are rounded to half precision anywhere err, on large and shifted inputs, by more than any
-# useful limit; what these two catch is caught in float32.
-_HALF = tuple(name for name in CHANGES if name not in ("large", "shifted"))
-
-DISTRIBUTIONS: dict[str, tuple[str, ...]] = {"float32": tuple(CHANGES), "float16": _HALF, "bfloat16": _HALF}
-"""By dtype, the distributions that prove something in it."""
-
 
 def _lift(q: Array, k: Array, at: int | slice, bonus: float) -> tuple[Array, Array]:
     """Copies of q and k in which every query scores `bonus` higher with the keys `at` than it would.

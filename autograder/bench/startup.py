@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import workspace
+from autograder import catalog, workspace
 from autograder.reference import CACHE
 
 SOLUTIONS = ("--from", str(workspace.solutions()))
@@ -40,7 +40,10 @@ def timings(runs: int) -> Iterator[Timing]:
     """Each timing as soon as it is known."""
     for words in (("--help",), ("list",)):
         yield Timing(f"grade {words[0]}", 0.3, tuple(_seconds(words) for _ in range(runs)))
-    for names, target in ((("1",), 4.0), ((), 10.0)):
+    alone: list[tuple[tuple[str, ...], float]] = [
+        ((str(exercise.number),), 4.0) for exercise in catalog.EXERCISES
+    ]
+    for names, target in [*alone, ((), 10.0)]:
         words = (*names, *SOLUTIONS)
         what = " ".join(("grade", *names, "--from solutions"))
         cold, warm = [], []

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from autograder import workspace
+from autograder import catalog, workspace
 
 USAGE = 2
 
@@ -31,7 +31,7 @@ def submit(
     from autograder.classroom.delivery import deliver
     from autograder.classroom.handin import Unfit, fill
 
-    modules = folder or workspace.find(Path.cwd())
+    modules = folder or workspace.find(Path.cwd(), [exercise.name for exercise in catalog.EXERCISES])
     try:
         made = fill(assignment, modules)
         where = deliver(made, to, course)

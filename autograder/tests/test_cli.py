@@ -61,6 +61,16 @@ def test_all_exercises_without_a_name(calls: Calls, monkeypatch: pytest.MonkeyPa
     assert calls[0][:2] == ([exercise.name for exercise in catalog.EXERCISES], Path("exercises"))
 
 
+def test_a_folder_with_one_module_is_the_one_to_grade(
+    calls: Calls, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "grouped_query.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert grade("4")[0] == 0
+    assert grade("1")[0] == 0
+    assert [folder for _, folder, _ in calls] == [Path(), workspace.exercises()]
+
+
 def test_exercises_by_number_and_name_once_and_in_order(calls: Calls) -> None:
     for words in (("4", "cudnn_attention", "2"), ("run", "2", "grouped_query")):
         assert grade(*words)[0] == 0

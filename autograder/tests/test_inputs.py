@@ -147,20 +147,16 @@ def test_right_answers_pass_and_fit_the_spec(name: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-def test_listed_distributions_are_mostly_usable(dtype: str) -> None:
-    for name in inputs.DISTRIBUTIONS[dtype]:
+def test_distributions_are_mostly_usable(dtype: str) -> None:
+    """In half precision large and shifted are not: rounded scores err on them by more than a useful limit."""
+    left_out = () if dtype == "float32" else ("large", "shifted")
+    for name in inputs.CHANGES.keys() - left_out:
         usable = 0
         for seed in range(20):
             drawn = draw(seed, SIZES[0], name, dtype)
             everything = oracle.visible(drawn[0].shape[1], drawn[1].shape[1])
             usable += judge(formulations.naive(*drawn, everything), drawn) is not None
         assert usable >= (6 if name == "large" else 20), (name, usable)
-
-
-def test_half_precision_leaves_out_what_proves_nothing() -> None:
-    assert inputs.DISTRIBUTIONS["float32"] == tuple(inputs.CHANGES)
-    for dtype in ("float16", "bfloat16"):
-        assert set(inputs.CHANGES) - set(inputs.DISTRIBUTIONS[dtype]) == {"large", "shifted"}
 
 
 def test_half_precision_scores_err_beyond_use_in_large_and_shifted_inputs() -> None:
