@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from autograder import catalog, workspace
 from autograder.catalog import Exercise
-from autograder.classroom import checking, handin, notebooks
+from autograder.classroom import checking, delivery, handin, notebooks
 from autograder.classroom.delivery import deliver
 from autograder.classroom.source import module_source
 from autograder.cli import app
@@ -242,6 +242,10 @@ def test_a_folder_or_a_zip_is_written(fetched: Path, tmp_path: Path) -> None:
         }
     with pytest.raises(handin.Unfit, match="is there already: name a new folder"):
         deliver(made, tmp_path / "out")
+    for name in ("in", "in.zip"):
+        below = tmp_path / "out.zip" / name
+        with pytest.raises(handin.Unfit, match=f"{name} cannot be written: Not a directory. Name another"):
+            deliver(made, below)
 
 
 def test_the_command_hands_in_through_the_exchange(fetched: Path, tmp_path: Path) -> None:
@@ -260,9 +264,6 @@ def test_the_command_hands_in_through_the_exchange(fetched: Path, tmp_path: Path
         "c.Exchange.path_includes_course = True\n",
         encoding="utf-8",
     )
-    refused = submit()
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert "nbgrader's exchange refused it: No course id specified" in refused.stderr
     done = submit("--course", "c1")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Handed in to c1, attention, 20")
@@ -271,6 +272,55 @@ def test_the_command_hands_in_through_the_exchange(fetched: Path, tmp_path: Path
     (submitted,) = (course / "inbound").iterdir()
     assert submitted.name.split("+")[1] == "attention"
     assert len(list(submitted.glob("*.ipynb"))) == 5
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "course", "said"),
+    [
+        (
+            "",
+            "attention",
+            "",
+            "names your course's exchange.\nAsk your instructor for one with c.Exchange.root",
+        ),
+        ("", "attention", "c1", "put it into {here}; or write what you would hand in, with --to DIR"),
+        ("ROOT", "attention", "", "{root} was asked for no course; name one with --course, of: c1, c2"),
+        ("ROOT", "attention", "c3", "{root} has no course c3; name one with --course, of: c1, c2"),
+        (
+            "ROOT",
+            "hw1",
+            "c1",
+            "c1 has released no assignment hw1, only: attention, warm-up. The folder's name",
+        ),
+        ("ROOT", "hw1", "c2", "c2 has released no assignment hw1, only: none yet"),
+        ("c.Exchange.root = '/dev/null/x'", "attention", "c1", "exchange refused it: Unwritable directory"),
+        ("c.Exchange.root = 7", "attention", "c1", "configuration does not load: TraitError: The 'root'"),
+        ("(", "attention", "c1", "does not load: SyntaxError: '(' was never closed"),
+        (
+            "raise SystemExit('no')",
+            "attention",
+            "c1",
+            "does not load: SystemExit: no.\nCorrect nbgrader_config",
+        ),
+    ],
+)
+def test_what_the_exchange_lacks_is_said(
+    settings: str, name: str, course: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, here = tmp_path / "exchange", tmp_path / "student"
+    for folder in ("c1/inbound", "c1/outbound/attention", "c1/outbound/warm-up", "c2/inbound", "c2/outbound"):
+        (root / folder).mkdir(parents=True)
+    root.chmod(0o777)
+    (here / name).mkdir(parents=True)
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # nbgrader adds to it
+    if settings:
+        text = settings.replace("ROOT", f"c.Exchange.root = {str(root)!r}")
+        (here / "nbgrader_config.py").write_text(f"c = get_config()\n{text}\n", encoding="utf-8")
+    with pytest.raises(handin.Unfit) as refused:
+        delivery._submit(here / name, course)
+    assert said.format(here=here, root=root) in str(refused.value)
+    assert not any(path.is_file() for path in root.rglob("*"))
 
 
 def test_the_command_says_what_is_missing(
@@ -284,7 +334,7 @@ def test_the_command_says_what_is_missing(
         "grade submit: nothing was handed in.",
         f"elsewhere holds no notebook of the assignment: {handin.FETCH_FIRST}",
     ]
-    monkeypatch.setitem(sys.modules, "nbgrader.apps", None)
+    monkeypatch.setitem(sys.modules, "nbgrader.exchange", None)
     missing = CliRunner().invoke(app, command)
     assert missing.exit_code == 2
     assert "nbgrader is not installed: pip install nbgrader, or write" in missing.stderr
