@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.pages.pictures import attention, grading, heads, machine, memory, numbers, programs
+from autograder.pages.pictures import attention, costs, grading, heads, machine, memory, numbers, programs
 from autograder.pages.pictures.style import STYLES
 
 PICTURES = (
@@ -13,6 +13,7 @@ PICTURES = (
     *machine.PICTURES,
     *programs.PICTURES,
     *grading.PICTURES,
+    *costs.PICTURES,
 )
 
 

@@ -17,7 +17,9 @@ SECTIONS = (
     "What is often said",
     "Read on",
 )
-EVERYWHERE = {"You will be able to", "The idea", "Read on"}
+OPTIONAL = {"The exercise", "What is often said"}
+WITHOUT = {"00-setup.md": {"The formula"}}
+"""By page, what of the rest it has no use for: nothing is computed while one installs."""
 
 
 def problems(page: Page) -> list[str]:
@@ -37,14 +39,19 @@ def problems(page: Page) -> list[str]:
     sections = page.headings("h2")
     if sections != [section for section in SECTIONS if section in sections]:
         found.append(f"expected sections of {SECTIONS} in this order; got {sections}")
-    needed = EVERYWHERE | ({"The exercise"} if stage.exercise else set())
+    needed = {*SECTIONS} - OPTIONAL - WITHOUT.get(stage.file, set())
+    needed |= {"The exercise"} if stage.exercise else set()
     found += [f"expected a section {section!r}" for section in SECTIONS if section in needed - {*sections}]
-    if stage.exercise and f"grade {stage.exercise}" not in page.text.partition("## The exercise")[2]:
+    if stage.exercise and f"grade {stage.exercise}" not in under(page, "The exercise"):
         found.append(f"expected `grade {stage.exercise}` under The exercise")
-    aims = page.text.partition("## You will be able to\n")[2].partition("\n## ")[0]
+    if "The formula" in sections and "```math\n" not in under(page, "The formula"):
+        found.append("expected a block of math under The formula")
+    if "![" not in under(page, "The idea"):
+        found.append("expected a picture under The idea")
+    aims = under(page, "You will be able to")
     if not 2 <= (bullets := aims.count("\n- ")) <= 4:
         found.append(f"expected 2 to 4 aims; got {bullets}")
-    predictions = page.text.partition("## Predict, then measure")[2].partition("\n## ")[0]
+    predictions = under(page, "Predict, then measure")
     if "Predict, then measure" in sections and not (
         predictions.count("**Predict:**")
         == predictions.count("<details>")
@@ -53,6 +60,11 @@ def problems(page: Page) -> list[str]:
     ):
         found.append("expected a fold <details>…</details> for each **Predict:**")
     return found
+
+
+def under(page: Page, section: str) -> str:
+    """The section's text."""
+    return page.text.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
 
 
 @pytest.mark.parametrize("page", course(), ids=lambda page: page.path.name)
@@ -71,6 +83,16 @@ RIGHT = """# 13 · Clean up
 - two
 
 ## The idea
+
+![A picture](a.svg)
+
+## The formula
+
+```math
+1
+```
+
+## Run it
 
 ## Predict, then measure
 
@@ -93,6 +115,9 @@ That.
         ("<!-- stage -->\n<!-- end -->\n", "", "expected the block <!-- stage -->"),
         ("## The idea", "## Ideas", "expected a section 'The idea'"),
         ("## Read on", "## Read on\n## The idea", "in this order"),
+        ("## The formula\n", "", "expected a section 'The formula'"),
+        ("```math", "```text", "expected a block of math"),
+        ("![A picture](a.svg)", "", "expected a picture"),
         ("- two\n", "", "expected 2 to 4 aims; got 1"),
         ("</details>", "", "expected a fold"),
     ],

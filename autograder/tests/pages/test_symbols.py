@@ -54,7 +54,8 @@ def test_symbols(page: Page) -> None:
     assert problems(page, read(GLOSSARY).text) == []
 
 
-LETTERS = f"## Letters\n\n| letter | what |\n| --- | --- |\n| T | one |\n| m, {ELL} | two |\n\n## amax\n\n| Z | no |\n"
+TABLE = f"| letter | what |\n| --- | --- |\n| T | one |\n| m, {ELL} | two |\n"
+LETTERS = f"## Letters\n\n{TABLE}\n## amax\n\n| Z | no |\n"
 LINK = "[T](glossary.md#letters)\n\n"
 
 
