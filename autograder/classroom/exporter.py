@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import glob
 from pathlib import Path
 from typing import Any, NoReturn
@@ -37,13 +38,14 @@ class Submissions(NotebookExporter):
         if sandbox.kind() == "none" and not self.machine_is_the_sandbox:
             self._refuse(NO_SANDBOX.format(why=sandbox.why()))
         self._notes: dict[str, tuple[str, ...]] = {}
+        self._trusted = functools.cache(gradebook.notebook)  # each reading opens the gradebook
         self._add_missing()
 
     def from_filename(self, filename: str, resources: Any = None, **options: Any) -> tuple[Any, Any]:
         """Mend the notebook in this file, when nbgrader sanitizes it and again when it grades the result."""
         ours = resources["nbgrader"]
         key = f"{ours['student']}/{ours['notebook']}"
-        trusted = gradebook.notebook(ours["db_url"], ours["assignment"], ours["notebook"])
+        trusted = self._trusted(ours["db_url"], ours["assignment"], ours["notebook"])
         mended = submitted.read(Path(filename), trusted)
         if mended.notes:
             mended.notebook.cells.insert(0, v4.new_markdown_cell(_said(mended.notes)))

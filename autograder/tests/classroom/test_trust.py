@@ -15,6 +15,7 @@ from autograder.catalog import EXERCISES
 from autograder.classroom import gradebook, records, scores
 from autograder.classroom.batch import Batch
 from autograder.classroom.exporter import Submissions
+from autograder.classroom.gradebook import TrustedNotebook
 from autograder.classroom.groups import groups
 from autograder.classroom.scores import _score
 from autograder.results import CheckResult, Outcome, Report
@@ -78,6 +79,26 @@ def test_before_the_assignment_is_made_the_next_step_is_said(monkeypatch: pytest
     converter = Autograde(coursedir=CourseDirectory(assignment_id="attention"))
     with pytest.raises(NbGraderException, match="Next: nbgrader generate_assignment attention"):
         Submissions(parent=converter)
+
+
+def test_a_batch_reads_each_notebook_of_the_gradebook_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def notebook(url: str, assignment: str, name: str) -> TrustedNotebook:
+        read.append(name)
+        return TrustedNotebook(name, ())
+
+    monkeypatch.setattr(gradebook, "notebook", notebook)
+    monkeypatch.setattr(gradebook, "names", lambda url, assignment: ("one", "two"))
+    monkeypatch.setattr(sandbox, "kind", lambda: "bubblewrap")
+    where = CourseDirectory(assignment_id="attention", notebook_id="one")
+    exporter = Submissions(parent=Autograde(coursedir=where))
+    for student, name in (("ada", "one"), ("ada", "one"), ("ada", "two"), ("bob", "one")):
+        ours = {"student": student, "assignment": "attention", "notebook": name, "db_url": ""}
+        exporter.from_filename(str(tmp_path / f"{name}.ipynb"), {"nbgrader": ours})
+    assert read == ["one", "two"]
 
 
 def test_a_grader_that_cannot_start_is_our_fault(monkeypatch: pytest.MonkeyPatch) -> None:
