@@ -36,9 +36,9 @@ PICTURES = (
     Picture(
         "clean-up",
         "What is paid for after each command",
-        "After kubectl apply the GPU machine, the cluster and the volume are paid for; after kubectl scale "
-        "to 0 the cluster and the volume; after kubectl delete namespace the cluster; after terraform destroy "
-        "nothing. With terraform destroy alone the volume stays.",
+        "After kubectl apply the GPU machine, the cluster and the volume are paid for. After kubectl scale "
+        "to 0 it is the cluster and the volume, after kubectl delete namespace the cluster, after "
+        "terraform destroy nothing. With terraform destroy alone the volume stays.",
         414,
         clean_up,
     ),
