@@ -15,10 +15,9 @@ from autograder import workspace
 from autograder.catalog import EXERCISES, Exercise
 from autograder.classroom import notebooks, questions
 from autograder.classroom.cutting import SETUP, cut
-from autograder.classroom.notebooks import CODE_STUB, Notebook, notebook
+from autograder.classroom.notebooks import CALL, CODE_STUB, Notebook, notebook
 
 IDS = Path(__file__).with_name("cells.txt")
-OURS = "import autograder\n\nautograder.check("
 SHORT = 20
 """Lines of a solution up to this length may stand elsewhere by chance."""
 
@@ -77,7 +76,7 @@ def given_away(exercise: Exercise, source: Notebook, student: Notebook) -> Itera
             yield f"the cell {name} is not the stub of exercises/{exercise.name}.py"
         if name == SETUP and ast.dump(ast.parse(text)) != ast.dump(_without_docstring(stubs[name])):
             yield f"the cell {name} is not what exercises/{exercise.name}.py begins with"
-        if cell["cell_type"] == "code" and "autograder" in text and not text.startswith(OURS):
+        if cell["cell_type"] == "code" and "autograder" in text and not text.startswith(CALL):
             yield f"the cell {name} uses the grader for something else than a check"
 
 

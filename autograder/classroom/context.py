@@ -13,14 +13,14 @@ KEY = "attention_lab"
 
 @dataclass(frozen=True)
 class Context:
-    """`root` is the course; `machine`: the instructor wrote that this machine itself is the sandbox."""
+    """`root` is the course; `unsandboxed`: the instructor wrote that this machine itself is the sandbox."""
 
     root: Path
     student: str
     assignment: str
     trusted: TrustedNotebook
     notes: tuple[str, ...]
-    machine: bool
+    unsandboxed: bool
 
     def __str__(self) -> str:
         return f"{self.student}, {self.trusted.name}"

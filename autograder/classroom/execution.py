@@ -53,12 +53,12 @@ class BoundedExecute(Execute):
 
     def preprocess(self, nb: NotebookNode, resources: Any, km: Any = None) -> tuple[NotebookNode, Any]:
         self._until = time.monotonic() + self.timeout
-        self._bytes = 0
-        self._done = 0
+        self._printed = 0
+        self._at = 0
         self._manager: SandboxedKernelManager | None = None
         self._here = context.of(resources)
         if _untouched(nb, self._here.trusted):
-            _close([cell for cell in nb.cells if utils.is_grade(cell)], "no code in this notebook is yours")
+            _not_run([cell for cell in nb.cells if utils.is_grade(cell)], "no code in this notebook is yours")
             return nb, resources
         self._folder = Path(tempfile.mkdtemp(prefix="attention-kernel-"))
         ended = ""
@@ -71,7 +71,7 @@ class BoundedExecute(Execute):
             self._take_away()
         outputs.shown(nb.cells)
         if ended:
-            _close(nb.cells[self._done :], ended)
+            _not_run(nb.cells[self._at :], ended)
         return nb, resources
 
     def create_kernel_manager(self) -> Any:
@@ -86,7 +86,7 @@ class BoundedExecute(Execute):
         In one that is gone nothing can be made: no cell fills the disk.
         """
         client: AsyncKernelClient = await super().async_start_new_kernel_client()
-        if not self._here.machine:  # there it is the kernel's home too
+        if not self._here.unsandboxed:  # there it is the kernel's home too
             self._take_away()
         assert self._manager is not None
         threading.Thread(target=self._manager.watch, daemon=True).start()
@@ -99,7 +99,7 @@ class BoundedExecute(Execute):
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> tuple[NotebookNode, Any]:
-        self._done = index
+        self._at = index
         if grade_id(cell) in self._here.trusted.tests:
             return cell, resources
         if cell.cell_type == "code" and cell.source.strip() and time.monotonic() > self._until:
@@ -108,9 +108,9 @@ class BoundedExecute(Execute):
 
     def process_message(self, msg: Any, cell: NotebookNode, cell_index: int) -> Any:
         size = len(repr(msg["content"])) if msg["msg_type"] != "status" else 0
-        self._bytes += size
-        if self._bytes > MAX_OUTPUT and size:
-            if self._bytes - size <= MAX_OUTPUT:
+        self._printed += size
+        if self._printed > MAX_OUTPUT and size:
+            if self._printed - size <= MAX_OUTPUT:
                 cell.outputs.append(v4.new_output("stream", text=LEFT_OUT))
             return None
         return super().process_message(msg, cell, cell_index)
@@ -128,7 +128,8 @@ class BoundedExecute(Execute):
         return f"{name}: {first[:200].rstrip('.')}"
 
 
-def _close(cells: Sequence[NotebookNode], why: str) -> None:
+def _not_run(cells: Sequence[NotebookNode], why: str) -> None:
+    """Let these cells hold an error; the first, where the run ended, what it printed until then too."""
     for number, cell in enumerate(cells):
         if cell.cell_type == "code" and cell.source.strip():
             text = f"{'Stopped' if number == 0 else 'Not run'}: {why}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import glob
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -39,7 +40,11 @@ class Submissions(NotebookExporter):
             self._refuse(NO_SANDBOX.format(why=sandbox.why()))
         self._notes: dict[str, tuple[str, ...]] = {}
         self._trusted = functools.cache(gradebook.notebook)  # each reading opens the gradebook
-        self._add_missing()
+        course = self._converter.coursedir
+        known = gradebook.names(course.db_url, course.assignment_id)
+        if not known:
+            self._refuse(NOT_MADE.format(name=course.assignment_id))
+        self._add_missing(known)
 
     def from_filename(self, filename: str, resources: Any = None, **options: Any) -> tuple[Any, Any]:
         """Mend the notebook in this file, when nbgrader sanitizes it and again when it grades the result."""
@@ -49,14 +54,14 @@ class Submissions(NotebookExporter):
         mended = submitted.read(Path(filename), trusted)
         if mended.notes:
             mended.notebook.cells.insert(0, v4.new_markdown_cell(_said(mended.notes)))
-            self._notes[key] = mended.notes
+            self._notes[key] = mended.notes  # the second reading finds nothing to mend
         resources[context.KEY] = context.Context(
             Path(self._converter.coursedir.root),
             ours["student"],
             ours["assignment"],
             trusted,
             self._notes.get(key, ()),
-            machine=sandbox.kind() == "none",
+            unsandboxed=sandbox.kind() == "none",
         )
         resources["metadata"] = {"name": ours["notebook"], "path": str(Path(filename).parent)}
         return self.from_notebook_node(mended.notebook, resources=resources, **options)
@@ -69,12 +74,9 @@ class Submissions(NotebookExporter):
     def _converter(self) -> Any:
         return self.parent
 
-    def _add_missing(self) -> None:
+    def _add_missing(self, known: Sequence[str]) -> None:
         """A notebook that was not handed in is graded like an empty one, and its feedback says what to do."""
         course = self._converter.coursedir
-        known = gradebook.names(course.db_url, course.assignment_id)
-        if not known:
-            self._refuse(NOT_MADE.format(name=course.assignment_id))
         if course.notebook_id != "*":
             return
         handed_in = course.format_path(course.submitted_directory, course.student_id, course.assignment_id)

@@ -13,6 +13,7 @@ from typing import Any
 
 from autograder.catalog import EXERCISES, Exercise
 from autograder.classroom import notebooks
+from autograder.classroom.cells import grade_id
 from autograder.classroom.cutting import SETUP, cut
 from autograder.classroom.examples import EXAMPLES
 from autograder.classroom.notebooks import QUESTION, Cell
@@ -49,33 +50,46 @@ def fill(assignment: Path, modules: Path) -> Handin:
     """The notebooks in `assignment` with the modules of `modules`. Unfit where one is not as it should be."""
     if not any(notebooks.path(assignment, exercise).exists() for exercise in EXERCISES):
         raise Unfit(f"{assignment} holds no notebook of the assignment: {FETCH_FIRST}")
-    texts: dict[str, str] = {}
-    unanswered, problems = [], []
+    filled: dict[str, dict[str, Any]] = {}
+    problems = []
     for exercise in EXERCISES:
-        path = notebooks.path(assignment, exercise)
         try:
-            notebook = _load(path)
-            if found := list(_changes(exercise, notebook["cells"])):
-                raise Unfit("\n".join(f"{path}: {why}" for why in found))
-            module = read(modules, exercise.name)
+            filled[exercise.name] = _filled(exercise, notebooks.path(assignment, exercise), modules)
         except (Unfit, Unreadable) as why:
             problems.append(str(why))
-            continue
-        cells = {_id(cell): cell for cell in notebook["cells"]}
-        parts = cut(module.data.decode("utf-8-sig").replace("\r\n", "\n"), exercise.functions)
-        for name in (SETUP, *exercise.functions):
-            text = parts.get(name, f"# {exercise.name}.py does not define {name}.")
-            cells[name].update(source=text, outputs=[], execution_count=None)
-        problems += [
-            f"{exercise.name}.py: in a notebook {note.partition(': ')[2]}"
-            for note in of_cells(parts.items(), exercise).missed
-        ]
-        if _checksum(cells[QUESTION]) == _nbgrader(cells[QUESTION])["checksum"]:
-            unanswered.append(exercise.name)
-        texts[path.name] = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
     if problems:
         raise Unfit("\n".join(problems))
-    return Handin(assignment, texts, tuple(unanswered))
+    return Handin(
+        assignment,
+        {
+            f"{name}.ipynb": json.dumps(each, indent=1, ensure_ascii=False) + "\n"
+            for name, each in filled.items()
+        },
+        tuple(name for name, each in filled.items() if not _answered(each)),
+    )
+
+
+def _filled(exercise: Exercise, path: Path, modules: Path) -> dict[str, Any]:
+    """The notebook at `path` with the exercise's module in its solution cells."""
+    notebook = _load(path)
+    if found := list(_changes(exercise, notebook["cells"])):
+        raise Unfit("\n".join(f"{path}: {why}" for why in found))
+    module = read(modules, exercise.name)
+    parts = cut(module.data.decode("utf-8-sig").replace("\r\n", "\n"), exercise.functions)
+    if missed := of_cells(parts.items(), exercise).missed:
+        notes = (note.partition(": ")[2] for note in missed)
+        raise Unfit("\n".join(f"{exercise.name}.py: in a notebook {note}" for note in notes))
+    cells = {grade_id(cell): cell for cell in notebook["cells"]}
+    for name in (SETUP, *exercise.functions):
+        text = parts.get(name, f"# {exercise.name}.py does not define {name}.")
+        cells[name].update(source=text, outputs=[], execution_count=None)
+    return notebook
+
+
+def _answered(notebook: dict[str, Any]) -> bool:
+    """Whether its question's cell is another than was handed out."""
+    (question,) = (cell for cell in notebook["cells"] if grade_id(cell) == QUESTION)
+    return _checksum(question) != str(_nbgrader(question)["checksum"])
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -93,12 +107,12 @@ def _load(path: Path) -> dict[str, Any]:
 
 def _changes(exercise: Exercise, cells: list[Cell]) -> Iterator[str]:
     """What differs from the notebook as it was released, but for the answer to its question."""
-    there = Counter(map(_id, cells))
+    there = Counter(map(grade_id, cells))
     for cell in notebooks.notebook(exercise)["cells"]:
-        if (name := _id(cell)) and there[name] != 1:
+        if (name := grade_id(cell)) and there[name] != 1:
             yield f"the cell {name} is there {there[name]} times, expected once: {FETCH}"
     for cell in cells:
-        name, ours = _id(cell), _nbgrader(cell)
+        name, ours = grade_id(cell), _nbgrader(cell)
         if not name:
             if cell["cell_type"] == "code" and cell["source"].strip() not in ("", *EXAMPLES.values()):
                 yield (
@@ -119,10 +133,6 @@ def _changes(exercise: Exercise, cells: list[Cell]) -> Iterator[str]:
 
 def _nbgrader(cell: Cell) -> dict[str, Any]:
     return dict(cell["metadata"].get("nbgrader", {}))
-
-
-def _id(cell: Cell) -> str:
-    return str(_nbgrader(cell).get("grade_id", ""))
 
 
 def _checksum(cell: Cell) -> str:

@@ -24,6 +24,8 @@ from autograder.stubs import BEGIN, END
 ASSIGNMENT = "attention"
 CODE_STUB = {"python": ""}
 QUESTION = "question"
+CALL = "import autograder\n\nautograder.check("
+"""What a test cell begins with."""
 HELPERS = re.compile(rf"^{BEGIN}\n(.*?)^{END}\n", re.DOTALL | re.MULTILINE)
 """Regions at the top level: functions of the solution's own."""
 SECTIONS = {"idea": "The idea", "formula": "The formula", "asked": "What is asked"}
@@ -96,7 +98,7 @@ def _cells(exercise: Exercise) -> Iterator[Cell]:
             yield _code(f"example-{name}", EXAMPLES[name])
         for group in checks:
             if group.function == name:
-                call = f'import autograder\n\nautograder.check("{exercise.name}", "{group.id}")'
+                call = f'{CALL}"{exercise.name}", "{group.id}")'
                 yield _code(group.id, call, _nbgrader(group.id, points=group.points))
     yield _text("question-text", f"## Question ({QUESTION_POINTS} points)\n\n{asked.text}")
     answer = f"### BEGIN SOLUTION\n{asked.answer}\n\n**Rubric**\n\n{asked.rubric}\n### END SOLUTION"

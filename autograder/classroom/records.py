@@ -54,11 +54,14 @@ def record(
     scores: Mapping[str, float | None],
     report: Report,
     notes: Sequence[str],
-    machine: bool,
+    unsandboxed: bool,
 ) -> Record:
-    """`machine`: whether the instructor wrote that the machine itself is the sandbox."""
+    """The record of a first grading; its notes are safe to print.
+
+    `unsandboxed`: whether the instructor wrote that the machine itself is the sandbox.
+    """
     document = report.to_json()
-    if machine:
+    if unsandboxed:
         document["provenance"]["sandbox"] = MACHINE
     plain = tuple(" ".join(clean(note).split()) for note in notes)  # a student's words, on a terminal
     return Record(student, assignment, report.exercises[0].name, dict(scores), document, plain)

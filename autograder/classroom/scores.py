@@ -41,7 +41,7 @@ class TrustedScores(NbGraderPreprocessor):
                 cell.outputs = _outputs(feedback.text(report, group, module.notes), scores[id_])
         resources[SCORES] = scores
         notes = (*here.notes, *module.notes)
-        new = records.record(here.student, here.assignment, scores, report, notes, here.machine)
+        new = records.record(here.student, here.assignment, scores, report, notes, here.unsandboxed)
         self._say(records.save(here.root, new))
         return nb, resources
 

@@ -25,7 +25,7 @@ MAX_PARTS = 2_000_000
 MAX_CELL = 256 * 2**10
 MAX_CELLS = 1000
 MAX_PICTURES = 8 * 2**20
-LOST = "what you wrote in it is not lost: it is graded as a cell of your own"
+KEPT = "what you wrote in it is not lost: it is graded as a cell of your own"
 
 
 class Broken(Exception):
@@ -94,10 +94,10 @@ def _mend(cells: Sequence[dict[str, Any]], trusted: TrustedNotebook, notes: list
         id_ = grade_id(cell)
         ours = known.get(id_)
         if ours and id_ in taken:
-            notes.append(f"there are two cells {id_!r}: the last one keeps the id; {LOST}")
+            notes.append(f"there are two cells {id_!r}: the last one keeps the id; {KEPT}")
             ours = None
         elif id_ and not ours:
-            notes.append(f"no cell of this notebook is called {id_[:80]!r}; {LOST}")
+            notes.append(f"no cell of this notebook is called {id_[:80]!r}; {KEPT}")
         if ours:
             taken.add(id_)
             made.append((id_, _known(ours, _text(cell, notes), cell)))

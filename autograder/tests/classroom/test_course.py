@@ -129,7 +129,7 @@ def test_without_nbgrader_the_commands_say_so(root: Path, monkeypatch: pytest.Mo
 def test_one_student_is_one(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "gradebook.db").touch()
     made = reports.report(reports.exercise("naive_attention"))
-    records.save(root, records.record("ada", "attention", {}, made, [], machine=False))
+    records.save(root, records.record("ada", "attention", {}, made, [], unsandboxed=False))
     monkeypatch.setattr(marks, "_totals", lambda url, assignment: [marks.Total("ada", 1.0, 2.0, 0.0, 0.0)])
     for name in ("scores", "checks", "seconds"):
         monkeypatch.setattr(figures, name, lambda of: "")

@@ -36,7 +36,7 @@ kernel.session.send(kernel.iopub_socket, "stream", {"name": 7, "text": "\\x1b[31
 
 def run(tmp_path: Path, *cells: str) -> Any:
     made = v4.new_notebook(cells=[v4.new_code_cell(cell) for cell in cells])
-    here = context.Context(tmp_path, "ada", "attention", TrustedNotebook("one", ()), (), machine=False)
+    here = context.Context(tmp_path, "ada", "attention", TrustedNotebook("one", ()), (), unsandboxed=False)
     made, _ = BoundedExecute(timeout=60).preprocess(made, {context.KEY: here, "metadata": {"path": ""}})
     return made.cells
 

@@ -82,7 +82,7 @@ def more_than_at_home(report: Report, root: Path) -> list[str]:
     notebook = v4.new_notebook(cells=[v4.new_code_cell() for _ in cells])
     for node, cell in zip(notebook.cells, cells, strict=True):
         node.metadata["nbgrader"] = cell.metadata | {"score": 0}
-    here = context.Context(root, "ada", "attention", trusted, (), machine=False)
+    here = context.Context(root, "ada", "attention", trusted, (), unsandboxed=False)
     notebook, _ = scores.TrustedScores().preprocess(notebook, {context.KEY: here})
     home = [at_home(report, group) for group in GROUPS]
     found = []

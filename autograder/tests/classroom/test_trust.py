@@ -49,7 +49,9 @@ def test_what_waits_has_no_score() -> None:
 
 def test_a_record_says_what_it_changed(tmp_path: Path) -> None:
     def save(scores: dict[str, float | None]) -> records.Record:
-        return records.save(tmp_path, records.record("ada", "attention", scores, report(), [], machine=False))
+        return records.save(
+            tmp_path, records.record("ada", "attention", scores, report(), [], unsandboxed=False)
+        )
 
     assert save({"check": 8.0, "gpu": None}).changes == ()
     assert save({"check": 8.0, "gpu": 4.0}).changes == ("gpu: waiting → 4",)
@@ -60,7 +62,7 @@ def test_a_record_says_what_it_changed(tmp_path: Path) -> None:
 
 
 def test_a_students_words_do_nothing_to_a_terminal() -> None:
-    made = records.record("ada", "attention", {}, report(), ["\x1b[2Jone\nline"], machine=False)
+    made = records.record("ada", "attention", {}, report(), ["\x1b[2Jone\nline"], unsandboxed=False)
     assert made.notes == ("one line",)
 
 
@@ -112,5 +114,5 @@ def test_a_grader_that_cannot_start_is_our_fault(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_machine_as_sandbox_stands_in_each_record() -> None:
-    alone = records.record("ada", "attention", {}, report(), [], machine=True)
+    alone = records.record("ada", "attention", {}, report(), [], unsandboxed=True)
     assert "instructor" in alone.report["provenance"]["sandbox"]
