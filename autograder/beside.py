@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder import device
+from autograder import device, gpu_lock
 from autograder.gate import Gate
 from autograder.hearing import hear
 from autograder.interrogation import Interrogation, interrogate
@@ -21,7 +21,7 @@ async def ask(
     """What these functions answer and trace to where they see the GPU; raises NoEngine."""
     if reason := await device.engine():
         raise NoEngine(reason)
-    async with gate.tracing(), device.exclusive():
+    async with gate.tracing(), gpu_lock.exclusive():
         texts = await reference.artifacts(source.name, plan.texts)
         everything = only(Plan(plan.traces, plan.ask(texts)), functions)
         evidence = Evidence(source, everything)

@@ -1,13 +1,9 @@
-"""The GPU that checks can be graded on, if there is one, and its lock."""
+"""The GPU that checks can be graded on, if there is one."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
-import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -88,9 +84,14 @@ async def engine() -> str:
         await runner.close()
 
 
+def driver() -> bool:
+    """Whether this machine has NVIDIA's driver, for a GPU of its own or one lent to a container."""
+    return Path("/proc/driver/nvidia/version").exists() or shutil.which("nvidia-smi") is not None
+
+
 async def find() -> Gpu | None:
     """The first GPU, as a runner sees it; None where there is none, or where JAX cannot use it."""
-    if not (Path("/proc/driver/nvidia/version").exists() or shutil.which("nvidia-smi")):
+    if not driver():
         return None
     runner = Runner(start_runner)
     try:
@@ -102,17 +103,3 @@ async def find() -> Gpu | None:
     if facts["platform"] != "gpu" or not facts["capability"]:
         return None
     return Gpu(facts["kind"], facts["capability"], facts["cudnn"])
-
-
-@asynccontextmanager
-async def exclusive() -> AsyncIterator[None]:
-    """Hold the GPU alone among graders of this machine; a holder that dies lets go."""
-    try:
-        import fcntl
-    except ImportError:  # Windows: one grader at a time is up to its user
-        yield
-        return
-    path = Path(tempfile.gettempdir()) / "attention-lab-gpu0.lock"
-    with path.open("a") as file:
-        await asyncio.to_thread(fcntl.flock, file, fcntl.LOCK_EX)
-        yield

@@ -138,7 +138,8 @@ def _devices(advice: list[str]) -> str:
         older = "cuda12 for a driver before 580"
         advice.append(f"{CUDA}  (JAX does not see the GPU of this machine: {gpu}; {older})")
     cudnn = f", cuDNN {found['cudnn']} loaded" if found.get("cudnn") else ""
-    return f"{', '.join(named)}{cudnn}" + ("" if gpu else "; no NVIDIA driver")
+    driver = f", driver {_nvidia_smi('driver_version')}" if gpu else "; no NVIDIA driver"
+    return f"{', '.join(named)}{cudnn}{driver}"
 
 
 def _device(where: str, kind: str, capability: str) -> str:
@@ -191,10 +192,11 @@ def _probe(code: str) -> tuple[dict[str, Any] | None, str]:
         return None, failure
 
 
-def _nvidia_smi() -> str:
+def _nvidia_smi(field: str = "name") -> str:
+    """What the driver says of each GPU, each answer once; "" where there is none."""
     program = shutil.which("nvidia-smi")
-    query = ("--query-gpu=name", "--format=csv,noheader")
-    return ", ".join(_output((program, *query))[0].split("\n")).strip(", ") if program else ""
+    query = (f"--query-gpu={field}", "--format=csv,noheader")
+    return ", ".join(dict.fromkeys(_output((program, *query))[0].split("\n"))).strip(", ") if program else ""
 
 
 def _output(command: Sequence[str]) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder import device
+from autograder import device, gpu_lock
 from autograder.plan import Evidence, Facts, GpuPlan, Problem, Trace
 from autograder.reference import Reference, job
 from autograder.runner.client import GraderFault, Job, Loaded, RunFailed, Runner
@@ -37,7 +37,7 @@ async def measure(
         if (race.module, race.reference.key) not in jobs:
             made = await reference.artifacts(race.module, (race.reference,))
             jobs[race.module, race.reference.key] = job(race.reference, made[race.reference.key])
-    async with device.exclusive():
+    async with gpu_lock.exclusive():
         bench = _Bench(jobs)
         try:
             await bench.load(evidence)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from autograder import beside, sandbox, stubs, workspace
+from autograder import beside, gpu_lock, sandbox, stubs, workspace
 from autograder.catalog import GPU_FP8, LEAST, Check, Exercise
 from autograder.device import Gpu
 from autograder.gate import Gate
@@ -119,7 +120,7 @@ class Submission:
             self._say("tracing")
             if plan.traces:
                 await _both(runner.open(), self._reference.runner.open())
-            async with self._gate.tracing():
+            async with self._gate.tracing(), gpu_lock.shared() if self._gpu else nullcontext():
                 tracer = await sandbox.start(Role.TRACER, self._settings.tracer)
                 found = await interrogate(tracer, source, everything.steps)
             self._output = found.output

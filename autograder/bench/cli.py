@@ -6,6 +6,7 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -45,7 +46,7 @@ def bench(
         Path | None, typer.Option("--out", metavar="DIR", help="Write CSV, JSON, PNG and SVG there.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer sizes and calls.")] = False,
-    minutes: Annotated[float, typer.Option(help="Leave out sizes where it would take longer.")] = 60.0,
+    minutes: Annotated[float, typer.Option(min=0, help="Leave out sizes where it would take longer.")] = 60.0,
 ) -> None:
     """Measure attention on this machine: time, memory, precision."""
     if what is What.DRAW:
@@ -54,7 +55,15 @@ def bench(
     if out is not None:
         _try(out)
     chosen = SWEEPS if what is What.ALL else [what]
-    _run([each.value for each in chosen], out, quick, time.monotonic() + 60 * minutes)
+    with machine_to_itself():
+        _run([each.value for each in chosen], out, quick, time.monotonic() + 60 * minutes)
+
+
+def machine_to_itself() -> AbstractContextManager[None]:
+    """The GPU's lock, where there is a GPU."""
+    from autograder import device, gpu_lock
+
+    return gpu_lock.waited_for(typer.echo) if device.driver() else nullcontext()
 
 
 def _measured(out: Path | None) -> Path:

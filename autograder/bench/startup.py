@@ -40,17 +40,15 @@ def timings(runs: int) -> Iterator[Timing]:
     """Each timing as soon as it is known."""
     for words in (("--help",), ("list",)):
         yield Timing(f"grade {words[0]}", 0.3, tuple(_seconds(words) for _ in range(runs)))
-    alone: list[tuple[tuple[str, ...], float]] = [
-        ((str(exercise.number),), 4.0) for exercise in catalog.EXERCISES
-    ]
-    for names, target in [*alone, ((), 10.0)]:
-        words = (*names, *SOLUTIONS)
-        what = " ".join(("grade", *names, "--from solutions"))
+    for name in (*(str(exercise.number) for exercise in catalog.EXERCISES), ""):
+        target = 4.0 if name else 10.0
+        command = (*name.split(), *SOLUTIONS)
+        what = " ".join(("grade", *name.split(), "--from solutions"))
         cold, warm = [], []
         for _ in range(runs):
             with tempfile.TemporaryDirectory() as folder:
-                cold.append(_seconds(words, folder))
-                warm.append(_seconds(words, folder))
+                cold.append(_seconds(command, folder))
+                warm.append(_seconds(command, folder))
         yield Timing(f"{what}, cold", target, tuple(cold))
         yield Timing(f"{what}, warm", target, tuple(warm))
 

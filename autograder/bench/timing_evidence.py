@@ -28,6 +28,7 @@ import typer
 
 from autograder.arrays import DTYPES, Spec
 from autograder.bench import machine
+from autograder.bench.cli import machine_to_itself
 from autograder.bench.shapes import Shape
 from autograder.bench.variants import VARIANTS
 from autograder.runner import clocks, ratio, timing
@@ -195,9 +196,14 @@ def holds(found: Sequence[dict[str, Any]]) -> bool:
 def main(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the files go.")],
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the trials.")] = False,
-    minutes: Annotated[float, typer.Option(help="Stop after this long.")] = 10.0,
+    minutes: Annotated[float, typer.Option(min=0, help="Stop after this long.")] = 10.0,
 ) -> None:
     """Measure what the grader's clock is worth on this machine."""
+    with machine_to_itself():
+        _run(out, quick, minutes)
+
+
+def _run(out: Path, quick: bool, minutes: float) -> None:
     end = time.monotonic() + 60 * minutes
     out.mkdir(parents=True, exist_ok=True)
     here = machine.measured()

@@ -77,15 +77,20 @@ def test_a_probe_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     ("found", "driver", "said", "advised"),
     [
         (CPU, "", "cpu; no NVIDIA driver", ""),
-        (CPU, "Tesla T4", "cpu", "JAX does not see the GPU of this machine: Tesla T4"),
-        (H200, "NVIDIA H200", "NVIDIA H200 (gpu, compute capability 9.0), cuDNN 91900 loaded", ""),
+        (CPU, "Tesla T4", "cpu, driver 575.57", "JAX does not see the GPU of this machine: Tesla T4"),
+        (
+            H200,
+            "NVIDIA H200",
+            "NVIDIA H200 (gpu, compute capability 9.0), cuDNN 91900 loaded, driver 575.57",
+            "",
+        ),
     ],
 )
 def test_devices(
     found: dict[str, object], driver: str, said: str, advised: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "_probe", lambda code: (found, "it broke"))
-    monkeypatch.setattr(doctor, "_nvidia_smi", lambda: driver)
+    monkeypatch.setattr(doctor, "_nvidia_smi", lambda field="name": driver if field == "name" else "575.57")
     advice: list[str] = []
     assert doctor._devices(advice) == said
     assert advised in "".join(advice) and bool(advised) == bool(advice)
@@ -105,9 +110,9 @@ def test_the_driver_names_its_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("PATH", str(tmp_path))
     assert doctor._nvidia_smi() == ""
     program = tmp_path / "nvidia-smi"
-    program.write_text("#!/bin/sh\necho 'Tesla T4'\necho 'Tesla T4'\n")
+    program.write_text("#!/bin/sh\necho 'Tesla T4'\necho 'Tesla P4'\necho 'Tesla T4'\n")
     program.chmod(0o755)
-    assert doctor._nvidia_smi() == "Tesla T4, Tesla T4"
+    assert doctor._nvidia_smi() == "Tesla T4, Tesla P4"
 
 
 def test_bytecode_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,7 @@ def test_probe_passes_where_jax_sees_the_gpu(
 ) -> None:
     """The probe's own command reads what the doctor would say of these devices."""
     monkeypatch.setattr(doctor, "_probe", lambda code: ({"devices": found, "fp8": ["True", ""]}, ""))
-    monkeypatch.setattr(doctor, "_nvidia_smi", lambda: "NVIDIA L4")
+    monkeypatch.setattr(doctor, "_nvidia_smi", lambda field="name": "NVIDIA L4")
     monkeypatch.setattr(doctor, "_sandbox", lambda advice: "none: alone")
     monkeypatch.setattr(device, "find", AsyncMock(return_value=None))
     said: list[str] = []

@@ -1,0 +1,73 @@
+"""The GPU of this machine among its processes: any number trace at once, or one times alone.
+
+A holder that dies lets go. On Windows, which has no such lock, one grader at a time is up to its user.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]
+
+AGAIN = 0.05  # seconds between two tries: a thread that waits in the kernel could not be interrupted
+
+
+@asynccontextmanager
+async def shared() -> AsyncIterator[None]:
+    """Hold it with others that only trace, where nobody times."""
+    with _opened() as file:
+        while not _taken(file, exclusive=False):
+            await asyncio.sleep(AGAIN)
+        yield
+
+
+@asynccontextmanager
+async def exclusive() -> AsyncIterator[None]:
+    """Hold it alone."""
+    with _opened() as file:
+        while not _taken(file, exclusive=True):
+            await asyncio.sleep(AGAIN)
+        yield
+
+
+@contextmanager
+def waited_for(say: Callable[[str], object]) -> Iterator[None]:
+    """Hold it alone, in a program that does nothing else meanwhile and says that it waits."""
+    with _opened() as file:
+        if fcntl and not _taken(file, exclusive=True):
+            say("Another process of attention-lab uses the GPU; this one waits for it.")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _opened() -> Iterator[int]:
+    """The file, whose lock ends with this descriptor: made by whoever comes first, read by every user."""
+    path = Path(tempfile.gettempdir()) / "attention-lab-gpu0.lock"
+    with suppress(FileExistsError):
+        made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDONLY, 0o644)
+        path.chmod(0o644)  # whatever the umask
+        os.close(made)
+    file = os.open(path, os.O_RDONLY)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def _taken(file: int, *, exclusive: bool) -> bool:
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
