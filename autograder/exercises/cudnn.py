@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import cycle
 
 import numpy as np
 
 from autograder.exercises.attention import HALF, Case, on
 from autograder.exercises.gate import NAMES
 from autograder.exercises.shapes import FITS, GROUPS, HEADS, MISFITS, Shapes
-from autograder.plan import Evidence, Plan, Problem, Verdicts
+from autograder.plan import Evidence, Plan, Problem, Trace, Verdicts
 from autograder.wire import Header
 
 FUNCTION = "attention_with_fallback"
 OUTPUT: Header = {"output": "output", "labels": ["backend", "reason"]}
 CUDNN_CALL = "__cudnn$fmha"
 
-TURING = {"device_kind": "Tesla T4", "compute_capability": "7.5", "cudnn": 91900}
-AMPERE = {"device_kind": "NVIDIA A100-SXM4-80GB", "compute_capability": "8.0", "cudnn": 91900}
-HOPPER = {"device_kind": "NVIDIA H100 80GB HBM3", "compute_capability": "9.0", "cudnn": 91900}
-BLACKWELL = {"device_kind": "NVIDIA B200", "compute_capability": "10.0", "cudnn": 91900}
+
+def _gpu(capability: str) -> Header:
+    return {"device_kind": "", "compute_capability": capability, "cudnn": 91900}
+
+
+OLD, TURING, AMPERE, HOPPER, BLACKWELL, NEW = map(_gpu, ("6.1", "7.5", "8.0", "9.0", "10.0", "13.0"))
+ALIKE = {
+    "6.1": [f"{major}.{minor}" for major in range(5, 8) for minor in range(5)],
+    "8.0": ["8.0", "8.6", "8.7", "8.9"],
+    "10.0": ["10.0", "10.3", "12.0", "12.1"],
+    "13.0": [f"{major}.{minor}" for major in range(13, 50) for minor in range(10)],
+}
+"""Capabilities that are served alike; in each run some of them stand for the first."""
+CUDNN_VERSIONS = (91100, 92600)
+"""From 9.11 on JAX asks nothing of the version: it is the first that serves 10.3."""
+ITS_OWN = "its own compute capability"
+"""Stands in `Run.names` for the one that was drawn."""
+
+
+Alike = Mapping[str, Iterator[str]]
 
 
 @dataclass(frozen=True)
@@ -73,6 +91,7 @@ ON_CUDNN = (
 # Labels alone: the numbers of the same two paths are judged above.
 LABELLED = (
     _run(BLACKWELL, "bfloat16", 64, "cudnn", rounds=()),
+    _run(NEW, "bfloat16", 256, "cudnn", rounds=()),
     _run(AMPERE, "float32", 64, "xla", names=("float32", "fp32", "dtype", "precision"), rounds=()),
     _run(AMPERE, "bfloat16", 60, "xla", is_causal=True, names=("60", "head", "multiple of 8"), rounds=()),
     _run(AMPERE, "bfloat16", 256, "xla", names=("256", "128", "head"), rounds=()),
@@ -80,8 +99,8 @@ LABELLED = (
     _run(HOPPER, "bfloat16", 100, "xla", names=("100", "head", "multiple of 8"), rounds=()),
 )
 ON_TURING = (
-    _run(TURING, "bfloat16", 64, "xla", names=("7.5",), rounds=()),
-    _run(TURING, "float16", 128, "xla", is_causal=True, names=("7.5",), rounds=()),
+    _run(TURING, "bfloat16", 64, "xla", names=(ITS_OWN,), rounds=()),
+    _run(OLD, "float16", 128, "xla", is_causal=True, names=(ITS_OWN,), rounds=()),
 )
 SHAPES = tuple(
     Shapes(FUNCTION, (*MISFITS, HEADS, *FITS, *GROUPS), "bfloat16", {**OUTPUT, "device": device}, on(device))
@@ -90,18 +109,33 @@ SHAPES = tuple(
 
 
 def plan(rng: np.random.Generator) -> Plan:
-    """Each device under a drawn name: whoever decides by the name is wrong on some."""
-    traces = (run.case.trace() for run in (*ON_CPU, *ON_CUDNN, *LABELLED, *ON_TURING))
+    """Each device with a drawn name, version and capability: whoever decides by a list of them is wrong."""
+    alike = {first: cycle(rng.permutation(others).tolist()) for first, others in ALIKE.items()}
+    runs = (*ON_CPU, *ON_CUDNN, *LABELLED, *ON_TURING)
     questions = (question for shapes in SHAPES for question in shapes.questions(rng))
     return Plan(
-        tuple(replace(trace, step=_named(trace.step, rng), reference=trace.step) for trace in traces),
-        tuple(replace(question, step=_named(question.step, rng)) for question in questions),
+        tuple(_drawn_trace(run.case, rng, alike) for run in runs),
+        tuple(replace(question, step=_drawn(question.step, rng, alike)) for question in questions),
     )
 
 
-def _named(step: Header, rng: np.random.Generator) -> Header:
-    name = NAMES[int(rng.integers(len(NAMES)))]
-    return {**step, "device": step["device"] and {**step["device"], "device_kind": name}}
+def _drawn_trace(case: Case, rng: np.random.Generator, alike: Alike) -> Trace:
+    """Under the key of `case`, and told by the device that was drawn; the reference's is of `case` itself."""
+    drawn = replace(case, step=_drawn(case.step, rng, alike)).trace()
+    return replace(drawn, key=case.key, reference=case.trace().step)
+
+
+def _drawn(step: Header, rng: np.random.Generator, alike: Alike) -> Header:
+    device = step["device"]
+    if device is None:
+        return step
+    capability = device["compute_capability"]
+    drawn: Header = {
+        "device_kind": NAMES[int(rng.integers(len(NAMES)))],
+        "compute_capability": next(alike[capability]) if capability in alike else capability,
+        "cudnn": int(rng.integers(*CUDNN_VERSIONS)),
+    }
+    return {**step, "device": drawn}
 
 
 def judge(evidence: Evidence) -> Verdicts:
@@ -123,8 +157,13 @@ def _one_reason(evidence: Evidence) -> Problem | None:
         reason = evidence.answers[run.case.key]["labels"]["reason"]
         other = said.setdefault(reason, run)
         if ("head" in other.names) is not ("head" in run.names):
-            return Problem(f"{run.case.key}: the same reason as for {other.case.key}: {reason!r}")
+            about, other_about = (_trace(evidence, one).about for one in (run, other))
+            return Problem(f"{about}: the same reason as for {other_about}: {reason!r}")
     return None
+
+
+def _trace(evidence: Evidence, run: Run) -> Trace:
+    return next(trace for trace in evidence.plan.traces if trace.key == run.case.key)
 
 
 def _labels(evidence: Evidence, runs: tuple[Run, ...] | list[Run]) -> Problem | None:
@@ -133,7 +172,8 @@ def _labels(evidence: Evidence, runs: tuple[Run, ...] | list[Run]) -> Problem | 
 
 def label(evidence: Evidence, run: Run) -> Problem | None:
     """Backend and reason against the program that was traced, in both directions, then against the device."""
-    key, about = run.case.key, run.case.key
+    trace = _trace(evidence, run)
+    key, about = trace.key, trace.about
     if problem := evidence.first((key,), ()):
         return problem
     labels = evidence.answers[key]["labels"]
@@ -158,7 +198,9 @@ def label(evidence: Evidence, run: Run) -> Problem | None:
         return Problem(f"{about}: cuDNN ran, so reason must be None; got {reason!r}")
     if type(reason) is not str or not reason.strip():
         return Problem(f"{about}: expected a reason for the fallback, a sentence; got {reason!r}")
-    if run.names and not any(name in reason for name in run.names):
-        wanted = " or ".join(run.names)
+    own = str((trace.step["device"] or {}).get("compute_capability"))
+    names = [own if name == ITS_OWN else name for name in run.names]
+    if names and not any(name in reason for name in names):
+        wanted = " or ".join(names)
         return Problem(f"{about}: expected a reason that names the cause ({wanted}); got {reason!r}")
     return None
