@@ -34,11 +34,14 @@ DECODE_BATCH = 16  # sequences at once: enough that the kernels, not their launc
 SHAPES = Shapes(FUNCTION, (*MISFITS, replace(HEADS, names="ML"), *FITS, *GROUPS))
 CACHES = {"bfloat16": 2, "float32": 4, "float16": 2, "float8_e4m3fn": 1}
 """Bytes by dtype."""
+SPELLINGS = {"scalar": "jnp.{}", "name": "'{}'", "dtype": "jnp.dtype('{}')"}
+"""How a dtype is given, and how a message shows it."""
+CACHE_KEYS = tuple(f"kv_cache_bytes: {dtype}, {spelling}" for dtype in CACHES for spelling in SPELLINGS)
 
 
 def plan(rng: np.random.Generator) -> Plan:
     cases = (*FLOAT32, *HALVES, *GRADIENTS, LEAN)
-    caches = (_cache(rng, dtype, itemsize) for dtype, itemsize in CACHES.items())
+    caches = (_cache(rng, dtype, spelling) for dtype in CACHES for spelling in SPELLINGS)
     return Plan(tuple(case.trace() for case in cases), (*SHAPES.questions(rng), *caches))
 
 
@@ -69,7 +72,7 @@ def judge(evidence: Evidence) -> Verdicts:
         "no_copy": evidence.first((LEAN.key,)) or _copies(evidence),
         "errors": evidence.first((FLOAT32[0].key, *SHAPES.keys), ()),
         "no_library": no_library(evidence, FLOAT32[0]),
-        "kv_cache_bytes": evidence.first(f"kv_cache_bytes: {dtype}" for dtype in CACHES),
+        "kv_cache_bytes": evidence.first(CACHE_KEYS),
     }
 
 
@@ -87,10 +90,11 @@ def _copies(evidence: Evidence) -> Problem | None:
     )
 
 
-def _cache(rng: np.random.Generator, dtype: str, itemsize: int) -> Question:
+def _cache(rng: np.random.Generator, dtype: str, spelling: str) -> Question:
+    itemsize = CACHES[dtype]
     batch, seq_len, heads, head_dim = (int(rng.integers(1, most)) for most in (9, 9000, 13, 257))
     right = 2 * batch * seq_len * heads * head_dim * itemsize
-    about = f"kv_cache_bytes({batch}, {seq_len}, {heads}, {head_dim}, jnp.{dtype})"
+    about = f"kv_cache_bytes({batch}, {seq_len}, {heads}, {head_dim}, {SPELLINGS[spelling].format(dtype)})"
 
     def judge(answer: Header) -> Problem | None:
         if problem := explain(answer, about):
@@ -104,9 +108,9 @@ def _cache(rng: np.random.Generator, dtype: str, itemsize: int) -> Question:
     step = {
         "kind": "call",
         "function": "kv_cache_bytes",
-        "values": [batch, seq_len, heads, head_dim, {"dtype": dtype}],
+        "values": [batch, seq_len, heads, head_dim, {"dtype": dtype, "as": spelling}],
     }
-    return Question(f"kv_cache_bytes: {dtype}", about, step, judge)
+    return Question(f"kv_cache_bytes: {dtype}, {spelling}", about, step, judge)
 
 
 def miscounted(came: float, right: int, itemsize: int) -> str:

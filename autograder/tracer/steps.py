@@ -159,5 +159,12 @@ def _spec(aval: Any) -> list[Any]:
 
 
 def _argument(value: Any) -> Any:
-    """JSON stands for itself; `{"dtype": name}` for a JAX dtype."""
-    return jnp.dtype(DTYPES[value["dtype"]]) if isinstance(value, dict) else value
+    """JSON stands for itself; `{"dtype": name, "as": spelling}` for a dtype, in one of SPELLINGS."""
+    return SPELLINGS[value["as"]](value["dtype"]) if isinstance(value, dict) else value
+
+
+SPELLINGS: dict[str, Callable[[str], Any]] = {
+    "scalar": lambda name: getattr(jnp, name),
+    "name": str,
+    "dtype": lambda name: jnp.dtype(DTYPES[name]),
+}
