@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder import sandbox
+from autograder.runner.canary import CANARY
 from autograder.runner.client import GraderFault, Runner
 from autograder.sandbox import Limits, Role
 from autograder.wire import Header
@@ -75,7 +76,7 @@ async def _start(role: Role, limits: Limits) -> sandbox.Child:
 
 async def engine() -> str:
     """Why TransformerEngine computes no FP8 on this GPU; "" where it does."""
-    runner = Runner(start_runner)
+    runner = Runner(start_runner, CANARY)
     try:
         return await runner.engine()
     except GraderFault as fault:
@@ -93,7 +94,7 @@ async def find() -> Gpu | None:
     """The first GPU, as a runner sees it; None where there is none, or where JAX cannot use it."""
     if not driver():
         return None
-    runner = Runner(start_runner)
+    runner = Runner(start_runner, CANARY)
     try:
         facts = await runner.device()
     except GraderFault:

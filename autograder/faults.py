@@ -1,6 +1,12 @@
-"""Errors of a learner's code as problems: what was called, what it raised, where, and what to do."""
+"""Errors of a learner's code as problems: what was called, what it raised, where, and what to do.
+
+Each has a next step of its own. A check's hint is about wrong answers, and where there is no answer it would
+lead away from the error.
+"""
 
 from __future__ import annotations
+
+import re
 
 from autograder.plan import Problem
 from autograder.wire import Header
@@ -9,21 +15,48 @@ VALUES_UNKNOWN = (
     "The value of an array was needed while tracing.",
     "Use shapes and dtypes for Python decisions, and jnp.where or lax for decisions on values.",
 )
+KEPT = (
+    "An array of an earlier call was kept and used again.",
+    "Keep no arrays in module or global variables.",
+)
 RETURNS = "Compare with the stub: what it defines, and what the docstring says under Returns."
+ARGUMENTS = "Compare with the stub: the function's name and its arguments."
 CALLBACK = (
     "calls back into Python (jax.debug.print, jax.debug.callback, jax.pure_callback, io_callback): "
     "a graded function is data and has no Python to call"
 )
+NO_CALLBACK = "Remove the call; print while you develop, not here."
+SMALLER = "Look for an array or a list that is far too large, or that keeps growing."
+# By what the message says: JAX gives the same type to many mistakes. The first that is found counts.
+SAID: dict[str, tuple[str, str]] = {
+    "host_callbacks": ("", NO_CALLBACK),
+    "leaves for PyTreeDef": KEPT,  # as JAX 0.10 says it when the array reaches jax.export
+    "block_until_ready": (
+        "",
+        "Remove .block_until_ready(): while JAX traces there is no value to wait for. Whoever times waits.",
+    ),
+    "is not a valid JAX type": (
+        "A function under jax.jit returned or took what is no array.",
+        "Remove the jax.jit decorator: the grader compiles. Under jit only arrays go in and out.",
+    ),
+    "do(?:es)? not support JVP|cannot be differentiated|[Rr]everse-mode": (
+        "It holds an operation that JAX cannot differentiate.",
+        "Write it with operations that have gradients: lax.scan or array operations, no lax.while_loop, no "
+        "lax.fori_loop whose length is an array, no kernel and no callback.",
+    ),
+    "cuDNN|fp16/bf16|head dim must|sequence length Q|[Hh]opper arch": (
+        "cuDNN's refusal was let out.",
+        "Catch NotImplementedError and RuntimeError where you ask for cuDNN; run XLA instead and say why.",
+    ),
+}
 KNOWN: dict[str, tuple[str, str]] = {
+    "TooLarge": ("", "Build the array with jnp inside the function, and replace the loop by lax.scan."),
     "NotImplementedError": ("It is not finished.", "Work through the numbered TODOs in the file."),
     "TracerBoolConversionError": VALUES_UNKNOWN,
     "TracerArrayConversionError": VALUES_UNKNOWN,
     "TracerIntegerConversionError": VALUES_UNKNOWN,
     "ConcretizationTypeError": VALUES_UNKNOWN,
-    "UnexpectedTracerError": (
-        "An array of an earlier call was kept and used again.",
-        "Keep no arrays in module or global variables.",
-    ),
+    "UnexpectedTracerError": KEPT,
     "SystemExit": ("It called sys.exit.", "Return a value or raise an error; the grader ends the process."),
     "RecursionError": ("It calls itself without an end.", "Look for a function that calls itself."),
     "ModuleNotFoundError": (
@@ -32,6 +65,20 @@ KNOWN: dict[str, tuple[str, str]] = {
     ),
     "ScopeCollectionNotFound": ("init ran outside autocast, perhaps", "Open it around module.init too."),
     "SyntaxError": ("", "Correct the line and run grade again."),
+    "EOFError": (
+        "It waited for input, perhaps.",
+        "Remove input(): nobody types while it is graded, and all that it needs is in its arguments.",
+    ),
+    "MemoryError": ("It asked for more memory than it may use.", SMALLER),
+}
+# By what the sandbox says of the end of a process.
+ENDINGS: dict[str, str] = {
+    "endless loop|processor time": "Look for a loop or a wait that does not end.",
+    "processes": "Start no processes: remove os.fork, subprocess and multiprocessing.",
+    "out of memory": SMALLER,
+    "killed by signal": "Remove what crashes the process: os.kill, ctypes, a native library.",
+    "exited with status": "Remove what ends the process (os._exit, quit): return a value or raise an error.",
+    "": "Leave the process's files and pipes alone: use print, and close nothing that you did not open.",
 }
 
 
@@ -43,14 +90,29 @@ def explain(answer: Header, about: str) -> Problem | None:
     kind, message = error["types"][0], error["message"]
     line = f" at line {error['line']}" if error["line"] else ""
     raised = f"{kind}{line}: {message}".removesuffix(": ")
-    diagnosis, next_step = next((KNOWN[name] for name in error["types"] if name in KNOWN), ("", ""))
+    diagnosis, next_step = _known(error)
     if "host_callbacks" in message:  # JAX's words for a program that cannot leave its process
-        next_step = "Remove the call; print while you develop, not here."
-        return Problem(f"{about}: it {CALLBACK}", next_step=next_step)
-    if "leaves for PyTreeDef" in message:  # as JAX 0.10 says it when the array reaches jax.export
-        return Problem(f"{about}: raised {kind}{line}: {message}", *KNOWN["UnexpectedTracerError"])
-    if kind == "WrongValue":
-        return Problem(f"{about}: {message}{line}", next_step=RETURNS)
+        return Problem(f"{about}: it {CALLBACK}", diagnosis, next_step)
+    if kind in ("WrongValue", "TooLarge"):
+        return Problem(f"{about}: {message}{line}", diagnosis, next_step)
     if error["where"] == "import":
         return Problem(f"the file does not load: {raised}", diagnosis, next_step)
     return Problem(f"{about}: raised {raised}", diagnosis, next_step)
+
+
+def ended(reason: str) -> str:
+    """The next step where the process ended for this reason."""
+    return next(step for pattern, step in ENDINGS.items() if re.search(pattern, reason))
+
+
+def _known(error: Header) -> tuple[str, str]:
+    """A diagnosis ("" where none fits) and the next step."""
+    if error["types"][0] == "WrongValue":
+        return "", RETURNS
+    for pattern, known in SAID.items():
+        if re.search(pattern, error["message"]):
+            return known
+    for name in error["types"]:
+        if name in KNOWN:
+            return KNOWN[name]
+    return "", f"Correct the error at line {error['line']} first." if error["line"] else ARGUMENTS

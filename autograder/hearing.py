@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.faults import explain
+from autograder.faults import RETURNS, ended, explain
 from autograder.interrogation import Interrogation
 from autograder.plan import Evidence, Problem, Question, Trace
 from autograder.wire import Header
@@ -16,7 +16,8 @@ def hear(found: Interrogation, evidence: Evidence) -> None:
         if answer is None:
             culprit, reason = found.ended or (step.key, "it sent no answer")
             # The same words for all that was not reached, so that a report says them once.
-            problem: Problem | None = Problem(f"{abouts[culprit]}: the process ended: {reason}")
+            detail = f"{abouts[culprit]}: the process ended: {reason}"
+            problem: Problem | None = Problem(detail, next_step=ended(reason))
         elif isinstance(step, Question):
             problem = _asked(step, answer)
         else:
@@ -32,7 +33,7 @@ def _asked(question: Question, answer: Header) -> Problem | None:
     try:
         return question.judge(answer)
     except Exception:  # an answer of another form than any judge expects
-        return Problem(f"{question.about}: an answer of the wrong form")
+        return Problem(f"{question.about}: an answer of the wrong form", next_step=RETURNS)
 
 
 def _outs(trace: Trace, answer: Header) -> Problem | None:

@@ -11,10 +11,12 @@ import numpy as np
 from autograder import device, gpu_lock
 from autograder.plan import Evidence, Facts, GpuPlan, Problem, Trace
 from autograder.reference import Reference, job
+from autograder.runner.canary import CANARY
 from autograder.runner.client import GraderFault, Job, Loaded, RunFailed, Runner
 from autograder.trials import MAX_DRAWS
 
 RACE_SECONDS = 10.0
+ALONE = 120.0  # seconds to compile and run one program where several together failed
 
 
 async def measure(
@@ -65,7 +67,7 @@ class _Bench:
     """Jobs by (module, key), the learner's under module "", on one runner."""
 
     def __init__(self, jobs: Mapping[tuple[str, str], Job]) -> None:
-        self.runner = Runner(device.start_runner, together=False)
+        self.runner = Runner(device.start_runner, CANARY, together=False, alone=ALONE)
         self._jobs = dict(jobs)
         self._places: dict[tuple[str, str], int] = {}
 
@@ -90,7 +92,7 @@ class _Bench:
                     answer.float8_calls,
                 )
             else:
-                evidence.problems[key, ""] = Problem(f"{key}: {answer.message}")
+                evidence.problems[key, ""] = Problem(f"{key}: {answer.message}", next_step=answer.next_step)
 
     def has(self, key: str) -> bool:
         return ("", key) in self._places
@@ -108,7 +110,9 @@ class _Bench:
             if isinstance(own, RunFailed):
                 raise GraderFault(f"the reference fails: {trace.about}: {own.message}")
             if isinstance(out, RunFailed):
-                evidence.problems[trace.key, ""] = Problem(f"{trace.about}: {out.message}")
+                evidence.problems[trace.key, ""] = Problem(
+                    f"{trace.about}: {out.message}", next_step=out.next_step
+                )
                 del self._places["", trace.key]
                 return
             if trace.usable(inputs, own):

@@ -20,6 +20,7 @@ import platformdirs
 from autograder import device, sandbox, wire, workspace
 from autograder.interrogation import interrogate
 from autograder.plan import Trace
+from autograder.runner.canary import CANARY
 from autograder.runner.client import GraderFault, Job, Loaded, Runner
 from autograder.sandbox import Limits, Role
 from autograder.source import Source, read
@@ -38,7 +39,7 @@ class Reference:
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
-        self.runner = Runner(self._start, patience=SECONDS)
+        self.runner = Runner(self._start, CANARY, patience=SECONDS)
         self._loaded: tuple[str, ...] = ()
 
     async def load(self, name: str, traces: Sequence[Trace]) -> None:

@@ -22,7 +22,9 @@ from autograder.measuring import measure
 from autograder.plan import Evidence, Facts, GpuPlan, Plan, Problem, Trace, Verdicts, only
 from autograder.reference import Reference, job
 from autograder.results import CheckResult, ExerciseResult, Outcome
+from autograder.runner.canary import CANARY
 from autograder.runner.client import Refused, RunFailed, Runner
+from autograder.runner.refusal import LOOPS
 from autograder.sandbox import Limits, Role
 from autograder.sandbox.output import clean
 from autograder.seeds import Seeds
@@ -90,7 +92,7 @@ class Submission:
         try:
             return await self._grade()
         except Unreadable as why:
-            return self._all(Problem(str(why)))
+            return self._all(Problem(str(why), next_step="Correct the file and run grade again."))
         except Exception as error:  # the grader's own fault: never a learner's failure
             detail = f"{FAULT}: {type(error).__name__}: {error}"
             return self._all(Problem(detail, outcome=Outcome.GRADER_ERROR))
@@ -115,7 +117,11 @@ class Submission:
         gpu_plan = replace(gpu_plan, traces=only(Plan(gpu_plan.traces), functions).traces)
         everything = Plan((*plan.traces, *(() if gpu_plan.engine else gpu_plan.traces)), plan.questions)
         evidence = Evidence(source, everything)
-        runner = Runner(lambda: sandbox.start(Role.RUNNER, self._settings.runner))
+        runner = Runner(
+            lambda: sandbox.start(Role.RUNNER, self._settings.runner),
+            CANARY,
+            alone=self._settings.runner.wall_seconds,
+        )
         try:
             self._say("tracing")
             if plan.traces:
@@ -175,7 +181,9 @@ class Submission:
         loaded: list[Trace] = []
         for trace, answer in zip(traced, answers, strict=True):
             if isinstance(answer, Refused):
-                evidence.problems[trace.key, ""] = Problem(f"{trace.about}: {answer.message}")
+                evidence.problems[trace.key, ""] = Problem(
+                    f"{trace.about}: {answer.message}", next_step=answer.next_step
+                )
             else:
                 evidence.facts[trace.key] = Facts(answer.custom_calls, answer.largest)
                 loaded.append(trace)
@@ -185,14 +193,16 @@ class Submission:
             if time.monotonic() > until:
                 late = f"its programs ran for more than {RUNNING:g} seconds together: not run to the end"
                 for trace in (loaded[index] for index in alive):
-                    evidence.problems[trace.key, ""] = Problem(f"{trace.about}: {late}")
+                    evidence.problems[trace.key, ""] = Problem(f"{trace.about}: {late}", next_step=LOOPS)
                 break
             trials = [round_[loaded[index].key] for index in alive]
             outs = await runner.run([trial.inputs for trial in trials], alive)
             for index, trial, out in zip(tuple(alive), trials, outs, strict=True):
                 trace = loaded[index]
                 if isinstance(out, RunFailed):
-                    evidence.problems[trace.key, ""] = Problem(f"{trace.about}: {out.message}")
+                    evidence.problems[trace.key, ""] = Problem(
+                        f"{trace.about}: {out.message}", next_step=out.next_step
+                    )
                     alive.remove(index)
                 elif trial.name:
                     evidence.judged.add((trace.key, trial.name))

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 PREFIX = struct.Struct(">II")
 MAX_HEADER = 64 * 1024
 MAX_BLOB = 4 * 1024 * 1024
+MAX_ARTIFACT = 64 * 1024  # of a program that is graded
 MAX_DEPTH = 8
 MAX_DIGITS = 32
 

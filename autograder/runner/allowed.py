@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 
+from autograder.wire import MAX_ARTIFACT
+
 ON_GPU = os.environ.get("JAX_PLATFORMS", "cpu") != "cpu"
 
 MAGIC = b"ML\xefR\rStableHLO_v"
-MAX_BYTES = 64 * 1024
+MAX_BYTES = MAX_ARTIFACT
 MAX_DEPTH = 16
 MAX_OPS = 5_000
 MAX_RANK = 10

@@ -1,8 +1,9 @@
 """The judge's side of a runner: artifacts in, arrays out, and a submission's crash is only its own.
 
 `Runner` keeps one child process (runner/__main__.py). When the child dies or hangs, the client starts
-another, asks it for a canary, and tries the artifacts one at a time: the culprit is refused, the
-others are graded. Only the canary's own failure is the grader's fault.
+another, has it run a canary, and tries the artifacts one at a time: the culprit is refused, the
+others are graded. Only the canary's own failure is the grader's fault. An artifact is to blame when it takes
+too long by itself, or when a child dies of it that has run nothing else.
 """
 
 from __future__ import annotations
@@ -10,13 +11,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from autograder.arrays import Array, Spec, pack, unpack
 from autograder.runner.job import Job
+from autograder.runner.refusal import LOOPS, PLAIN, SMALLER
+from autograder.sandbox import ChildTimeout
 from autograder.wire import MAX_HEADER, Header
 
+ALONE = 40.0
+"""Seconds for an artifact that is tried alone."""
 MAX_DEATHS = 3
+"""Children that the artifacts of one load, or of one run, may cost when they are tried one at a time."""
+NOT_TRIED = (f"not tried: the programs before it took {MAX_DEATHS} processes to their end", LOOPS)
+A = TypeVar("A")
 
 __all__ = ["Canary", "Child", "GraderFault", "Job", "Loaded", "Refused", "RunFailed", "Runner"]
 
@@ -50,10 +58,11 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Refused:
-    """An artifact that the runner does not run; `message` says why, and what to do instead."""
+    """An artifact that the runner does not run; `message` says why, `next_step` what to do instead."""
 
     code: str
     message: str
+    next_step: str = PLAIN
 
 
 @dataclass(frozen=True)
@@ -61,6 +70,7 @@ class RunFailed:
     """An artifact that was loaded, and then failed, died or hung."""
 
     message: str
+    next_step: str = SMALLER
 
 
 @dataclass(frozen=True)
@@ -74,23 +84,27 @@ class Canary:
 class Runner:
     """Loads and runs artifacts in a child that may die.
 
-    `start` starts a child; `together` compiles all artifacts of a load in one program. `patience`: how many
-    seconds each request may take; without it a child keeps the one deadline of its life, as whatever runs a
-    submission should. Raises GraderFault from every method, and nothing else for what a submission does.
+    `start` starts a child; `canary` is what a sound child can do; `together` compiles all artifacts of a load
+    in one program. `patience`: how many seconds each request may take; without it a child keeps the one
+    deadline of its life, as whatever runs a submission should, and an artifact tried alone has `alone`
+    seconds. Raises GraderFault from every method, and nothing else for what a submission does.
     """
 
     def __init__(
         self,
         start: Callable[[], Awaitable[Child]],
+        canary: Canary,
         *,
         together: bool = True,
-        canary: Canary | None = None,
         patience: float | None = None,
+        alone: float = ALONE,
     ) -> None:
         self._start = start
         self._together = together
         self._canary = canary
         self._patience = patience
+        self._alone = patience or alone
+        self._fresh = False
         self._child: Child | None = None
         self._opening = asyncio.Lock()
         self._jobs: tuple[Job, ...] = ()
@@ -170,46 +184,55 @@ class Runner:
             return (await self._ask({**header, "limit": limit, "seconds": seconds, "seed": seed}, b"", 0))[0]
         except _Lost as lost:
             await self.close()
-            return {"answer": "failed", "message": f"timing it ended the runner: {lost}"}
+            return {"answer": "failed", "message": f"timing it ended the process: {lost}"}
 
     async def _load_apart(self, jobs: Sequence[Job]) -> list[Loaded | Refused]:
-        answers: list[Loaded | Refused] = []
-        deaths = 0
-        for job in jobs:
-            if deaths == MAX_DEATHS:
-                answers.append(Refused("died", f"not tried: {deaths} other artifacts ended the runner"))
-                continue
-            try:
-                answers += await self._load([job])
-            except _Lost as lost:
-                deaths += 1
-                answers.append(
-                    Refused("died", f"checking and compiling this artifact ended the runner: {lost}")
-                )
-                await self._recover()
-        return answers
+        async def load(index: int) -> Loaded | Refused:
+            [answer] = await self._load([jobs[index]])
+            return answer
+
+        answers = await self._apart(load, len(jobs), "checking and compiling it")
+        return [Refused("died", *answer) if isinstance(answer, tuple) else answer for answer in answers]
 
     async def _run_apart(
         self, jobs: Sequence[Job], inputs: Sequence[Sequence[Array]]
     ) -> list[list[Array] | RunFailed]:
-        answers: list[list[Array] | RunFailed] = []
+        async def run(index: int) -> list[Array] | RunFailed:
+            return await self._run_one(jobs[index], inputs[index])
+
+        answers = await self._apart(run, len(jobs), "compiling and running it")
+        return [RunFailed(*answer) if isinstance(answer, tuple) else answer for answer in answers]
+
+    async def _apart(
+        self, attempt: Callable[[int], Awaitable[A]], count: int, doing: str
+    ) -> list[A | tuple[str, str]]:
+        """What each attempt gives, or why it gave nothing and what to do."""
+        answers: list[A | tuple[str, str]] = []
         deaths = 0
-        for job, arrays in zip(jobs, inputs, strict=True):
+        while len(answers) < count:
             if deaths == MAX_DEATHS:
-                answers.append(RunFailed(f"not tried: {deaths} other artifacts ended the runner"))
+                answers.append(NOT_TRIED)
                 continue
+            fresh = self._fresh
             try:
-                answers.append(await self._run_one(job, arrays))
+                await self.open()
+                if self._child is not None and self._patience is None:
+                    self._child.deadline(self._alone)
+                answers.append(await attempt(len(answers)))
             except _Lost as lost:
                 deaths += 1
-                answers.append(RunFailed(f"running this artifact ended the runner: {lost}"))
+                if lost.slow:
+                    answers.append((f"{doing} took more than {self._alone:g} s", LOOPS))
+                elif fresh:  # else those before it may have used the child up: it is tried again
+                    step = SMALLER if "memory" in str(lost) else PLAIN
+                    answers.append((f"{doing} ended the process: {lost}", step))
                 await self._recover()
         return answers
 
     async def _run_one(self, job: Job, arrays: Sequence[Array]) -> list[Array] | RunFailed:
         [loaded] = await self._load([job])
         if isinstance(loaded, Refused):
-            return RunFailed(loaded.message)
+            return RunFailed(loaded.message, loaded.next_step)
         [answer] = await self._run([job], [arrays])
         return answer
 
@@ -217,12 +240,10 @@ class Runner:
         """Start another child, which must do the canary: else the fault is ours."""
         await self.close()
         try:
-            if self._canary is None:
-                await self._load([])
-            else:
-                answer = await self._run_one(self._canary.job, self._canary.inputs)
-                if isinstance(answer, RunFailed):
-                    raise _Lost(answer.message)
+            answer = await self._run_one(self._canary.job, self._canary.inputs)
+            if isinstance(answer, RunFailed):
+                raise _Lost(answer.message)
+            self._fresh = True
         except _Lost as lost:
             await self.close()
             raise GraderFault(f"the runner fails on a known-good program: {lost}") from lost
@@ -254,17 +275,22 @@ class Runner:
     async def _ask(self, header: Header, blob: bytes, most: int) -> tuple[Header, bytes]:
         await self.open()
         assert self._child is not None
+        self._fresh = False
         if self._patience is not None:
             self._child.deadline(self._patience)
         try:
             await self._child.send(header, blob)
             return await self._child.receive(MAX_HEADER, most)
         except Exception as error:  # whatever goes wrong with a child, it is gone
-            raise _Lost(str(error) or type(error).__name__) from error
+            raise _Lost(str(error) or type(error).__name__, isinstance(error, ChildTimeout)) from error
 
 
 class _Lost(Exception):
-    """The child died, hung, or spoke nonsense."""
+    """The child died, hung (then it was `slow`), or spoke nonsense."""
+
+    def __init__(self, reason: str, slow: bool = False) -> None:
+        super().__init__(reason)
+        self.slow = slow
 
 
 def _items(answer: Header, count: int) -> list[dict[str, Any]]:
@@ -281,6 +307,6 @@ def _loaded(item: dict[str, Any]) -> Loaded | Refused:
                 tuple(map(str, item.get(f"{kind}_calls", ()))) for kind in ("compiled", "float8")
             )
             return Loaded(tuple(map(str, names)), largest, temp, after, float8)
-        case {"ok": False, "code": str(code), "message": str(message)}:
-            return Refused(code, message)
+        case {"ok": False, "code": str(code), "message": str(message), "next_step": str(next_step)}:
+            return Refused(code, message, next_step)
     raise _Lost("the runner's answer does not fit the question")

@@ -27,6 +27,7 @@ from autograder.wire import WireError, strict_json
 
 MASKS = {False: "NO_MASK", True: "CAUSAL"}
 DTYPES = {"bf16": jnp.bfloat16, "f16": jnp.float16}
+LIBRARY = "Call jax.nn.dot_product_attention with query, key, value, is_causal and implementation='cudnn'."
 MOVES = ("stablehlo.transpose", "stablehlo.reshape")
 Types = tuple[tuple[tuple[int, ...], str], ...]
 Call = dict[str, str]
@@ -47,16 +48,17 @@ def check(module: Any, is_causal: bool) -> None:
                 if origin != "argument":
                     raise Refusal(
                         "cudnn",
-                        f"the {name} of the cuDNN call comes from {origin}, not from an argument: give query,"
-                        " key and value to the library as they came (transposes and reshapes are welcome).",
+                        f"the {name} of the cuDNN call comes from {origin}, not from an argument.",
+                        "Give query, key and value to the library as they came (transposes and reshapes are "
+                        "welcome).",
                     )
     for value in _returned(functions["main"]):
         for origin in flow.origins(value):
             if origin != "cuDNN":
                 raise Refusal(
                     "cudnn",
-                    f"the output comes from {origin}, not from its cuDNN call: return what "
-                    "the library returns (transposes and reshapes are welcome).",
+                    f"the output comes from {origin}, not from its cuDNN call.",
+                    "Return what the library returns (transposes and reshapes are welcome).",
                 )
 
 
@@ -82,7 +84,9 @@ def _check_call(op: Any, is_causal: bool) -> None:
         own = _own_call(types, is_causal)
     except Exception as error:  # whatever JAX says of types that it does not hand to cuDNN
         raise Refusal(
-            "cudnn", f"cuDNN's attention does not take these inputs: {shown(str(error))}."
+            "cudnn",
+            f"cuDNN's attention does not take these inputs: {shown(str(error))}.",
+            LIBRARY,
         ) from None
     found = _described(op)
     mask = found["mask_type"]
@@ -90,11 +94,14 @@ def _check_call(op: Any, is_causal: bool) -> None:
         raise Refusal(
             "cudnn",
             f"the cuDNN call has the mask {shown(mask)}, where is_causal={is_causal} asks for "
-            f"{own['mask_type']}: pass is_causal on to the library.",
+            f"{own['mask_type']}.",
+            "Pass is_causal on to the library.",
         )
     for name in sorted(own.keys() | found.keys()):
         if own.get(name) != found.get(name):
-            raise Refusal("cudnn", f"the cuDNN call's {shown(name)} is not what JAX makes of these inputs.")
+            raise Refusal(
+                "cudnn", f"the cuDNN call's {shown(name)} is not what JAX makes of these inputs.", LIBRARY
+            )
 
 
 def _described(op: Any) -> Call:
@@ -106,9 +113,9 @@ def _described(op: Any) -> Call:
         scale = inner.pop("fmha_scale")
         mask = inner["mask_type"]
     except (WireError, KeyError, TypeError, AttributeError):
-        raise Refusal("cudnn", "the cuDNN call's backend_config is not JAX's.") from None
+        raise Refusal("cudnn", "the cuDNN call's backend_config is not JAX's.", LIBRARY) from None
     if type(scale) not in (int, float) or type(mask) is not str:
-        raise Refusal("cudnn", "the cuDNN call's scale is not a finite number.")
+        raise Refusal("cudnn", "the cuDNN call's scale is not a finite number.", LIBRARY)
     return {
         **{name: str(attribute) for name, attribute in found.items()},
         "backend_config": json.dumps(config, sort_keys=True),

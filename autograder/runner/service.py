@@ -150,7 +150,12 @@ def _described(answer: Entry | Refusal, compiled: dict[int, Program | Refusal]) 
     if isinstance(answer, Refusal) or isinstance(outcome, Refusal):
         refusal = answer if isinstance(answer, Refusal) else outcome
         assert isinstance(refusal, Refusal)
-        return {"ok": False, "code": refusal.code, "message": refusal.message}
+        return {
+            "ok": False,
+            "code": refusal.code,
+            "message": refusal.message,
+            "next_step": refusal.next_step,
+        }
     return {
         "ok": True,
         "custom_calls": list(answer.valid.custom_calls),

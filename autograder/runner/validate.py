@@ -19,7 +19,20 @@ from autograder.arrays import Spec
 from autograder.runner import allowed, cudnn
 from autograder.runner.ir_tools import attributes, call, operations, replace, signature, string
 from autograder.runner.job import Job
-from autograder.runner.refusal import COMPLEX, DYNAMIC, FLOAT64, PRECISION, Refusal, large, shown, unknown
+from autograder.runner.refusal import (
+    COMPLEX,
+    CONSTANT,
+    DYNAMIC,
+    FLOAT64,
+    LOOPS,
+    PLAIN,
+    Refusal,
+    large,
+    low_precision,
+    of,
+    shown,
+    unknown,
+)
 
 CUSTOM_CALL = "stablehlo.custom_call"
 
@@ -61,7 +74,8 @@ def validate(job: Job) -> Valid:
 
 def _parse(artifact: bytes, context: ir.Context) -> Any:
     if len(artifact) > allowed.MAX_BYTES:
-        raise large(f"{len(artifact):,} bytes, of {allowed.MAX_BYTES:,} allowed: is a constant array in it?")
+        size = f"{len(artifact):,} bytes, of {allowed.MAX_BYTES:,} allowed"
+        raise large(f"{size}: is a constant array in it?", CONSTANT)
     if not artifact.startswith(allowed.MAGIC):
         raise Refusal("invalid", "this is not a StableHLO artifact.")
     try:
@@ -133,7 +147,7 @@ class _Walk:
         while stack:
             block, depth = stack.pop()
             if depth > allowed.MAX_DEPTH:
-                raise large(f"nested deeper than {allowed.MAX_DEPTH}")
+                raise large(f"nested deeper than {allowed.MAX_DEPTH}", LOOPS)
             result.depth = max(result.depth, depth)
             for argument in block.arguments:
                 result.bytes += self._value(argument.type)
@@ -157,9 +171,7 @@ class _Walk:
         self._ops += 1
         function.ops += 1
         if self._ops > allowed.MAX_OPS:
-            raise large(
-                f"more than {allowed.MAX_OPS:,} operations. Replace long Python loops by jax.lax.scan"
-            )
+            raise large(f"more than {allowed.MAX_OPS:,} operations", LOOPS)
         names = allowed.OPS.get(op.name)
         if names is None:
             raise unknown(op.name, "operation")
@@ -186,7 +198,7 @@ class _Walk:
             case "stablehlo.reduce_precision" if self.job.float32_only:
                 raise unknown(op.name, "operation")
             case "stablehlo.dot_general" if self.job.float32_only and "algorithm" in found:
-                raise Refusal("precision", PRECISION.format(what="a dot algorithm"))
+                raise low_precision("a dot algorithm")
             case "func.call" | "stablehlo.composite":
                 callee = ir.FlatSymbolRefAttr(found[allowed.CALLS[op.name]]).value
                 if "name" in found and (found_name := string(found["name"])) and "top_k" in found_name:
@@ -199,10 +211,16 @@ class _Walk:
             return
         if name.startswith("__cudnn$"):
             if self.job.cudnn is None:
-                raise Refusal("cudnn", f"the program calls cuDNN ({shown(name)}) where it should not.")
+                raise Refusal(
+                    "cudnn",
+                    f"the program calls cuDNN ({shown(name)}) where it should not.",
+                    "Ask for implementation='cudnn' only where cuDNN serves, and for 'xla' elsewhere.",
+                )
             if name != allowed.CUDNN:
                 raise Refusal(
-                    "cudnn", f"{shown(name)} is not plain attention: give it no bias, mask or dropout."
+                    "cudnn",
+                    f"the program calls {shown(name)}, which is not plain attention.",
+                    "Give it no bias, mask or dropout: is_causal is all the mask that there is.",
                 )
         else:
             raise unknown(name, "custom call")
@@ -212,16 +230,16 @@ class _Walk:
         if not isinstance(kind, ir.RankedTensorType) or kind.encoding is not None:
             raise Refusal("type", f"a value has the type {shown(str(kind))}.")
         if not kind.has_static_shape:
-            raise Refusal("dynamic", f"the program holds {shown(str(kind))}: {DYNAMIC}.")
+            raise of("dynamic", str(kind), DYNAMIC)
         element = str(kind.element_type)
         if element.startswith("complex"):
-            raise Refusal("complex", f"the program holds {shown(str(kind))}: {COMPLEX}.")
+            raise of("complex", str(kind), COMPLEX)
         if element == "f64":
-            raise Refusal("float64", f"the program holds {shown(str(kind))}: {FLOAT64}.")
+            raise of("float64", str(kind), FLOAT64)
         if element not in allowed.ITEM_BYTES or (element in allowed.FLOAT8 and not self.job.float8):
             raise Refusal("type", f"the program holds {shown(str(kind))}, a type that is not graded here.")
         if self.job.float32_only and element in allowed.LOW_PRECISION:
-            raise Refusal("precision", PRECISION.format(what=str(kind)) + ".")
+            raise low_precision(str(kind))
         if kind.rank > allowed.MAX_RANK:
             raise large(f"a value has {kind.rank} axes, of {allowed.MAX_RANK} allowed")
         count = math.prod(kind.shape)
@@ -255,15 +273,13 @@ def _inlined(functions: dict[str, _Function]) -> _Function:
 
 def _bound(total: _Function) -> None:
     if total.depth > allowed.MAX_DEPTH:
-        raise large(f"nested deeper than {allowed.MAX_DEPTH}")
+        raise large(f"nested deeper than {allowed.MAX_DEPTH}", LOOPS)
     if total.ops > allowed.MAX_OPS:
-        raise large(
-            f"{total.ops:,} operations, of {allowed.MAX_OPS:,}. Replace long Python loops by jax.lax.scan"
-        )
+        raise large(f"{total.ops:,} operations, of {allowed.MAX_OPS:,} allowed", LOOPS)
     if total.bytes > allowed.MAX_TOTAL_BYTES:
         raise large(f"its values hold {total.bytes:,} bytes together, of {allowed.MAX_TOTAL_BYTES:,} allowed")
     if total.window_work > allowed.MAX_WINDOW_WORK:
-        raise large(f"its windows (cumsum, reduce_window) take {total.window_work:,} steps")
+        raise large(f"its windows (cumsum, reduce_window) take {total.window_work:,} steps", PLAIN)
 
 
 def _prepare(module: Any) -> None:

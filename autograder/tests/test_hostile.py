@@ -56,7 +56,10 @@ FAILS: dict[str, tuple[str | bytes, str]] = {
     "sys_exit_at_import": ("import sys\nsys.exit(0)\n" + RIGHT, "SystemExit"),
     "signal": (body("os.kill(os.getpid(), 11)"), "SIGSEGV"),
     "huge_allocation": (body("return np.ones((50, 2**30), np.int8)"), "MemoryError"),
-    "fork_bomb": (body("while True:\n    os.fork()"), ""),
+    "fork_bomb": (
+        body("while True:\n    try:\n        os.fork()\n    except OSError:\n        pass"),
+        " processes",
+    ),
     "closed_stdout": (body("os.closerange(0, 100)\ntime.sleep(10_000)"), "process ended"),
     "flooded_stdout": (body("while True:\n    print('x' * 10_000)"), "endless loop"),
     "not_utf8": (b"def naive_attention(query, key, value):\n    return '\xff\xfe'\n", "not valid Python"),
@@ -107,13 +110,17 @@ FAILS: dict[str, tuple[str | bytes, str]] = {
     "markup_and_escapes": (body(r"raise RuntimeError('\x1b[2J[bold red]\ud800\x00')"), "raised RuntimeError"),
     "endless_program": (
         body("return query + jax.lax.while_loop(lambda i: i >= 0, lambda i: (i + 1) % 7, jnp.int32(0))"),
-        "did not answer within",
+        "compiling and running it took more than 15 s",
     ),
+    "input": (body("return query * float(input())"), "waited for input"),
     "huge_program": (
         body("return query + jnp.zeros((60_000, 60_000)).sum().astype(query.dtype)"),
         "too large",
     ),
 }
+
+# Where there is a wrong answer, the check's own hint is the next step; elsewhere it would mislead.
+HINTED = ("nan",)
 
 WORKS = {
     "x64": "jax.config.update('jax_enable_x64', True)\n",
@@ -158,6 +165,8 @@ def test_gets_a_message_and_no_point(name: str, tmp_path: Path, impatient: Run) 
     assert message in f"{problems['float32'].detail} {problems['float32'].diagnosis}", problems["float32"]
     assert "\x1b" not in problems["float32"].detail
     assert not any(check.outcome is Outcome.PASSED for check in result.checks)
+    hint = catalog.EXERCISES[0].checks[0].hint
+    assert (problems["float32"].next_step == hint) is (name in HINTED), problems["float32"]
 
 
 @pytest.mark.parametrize("name", WORKS)
@@ -167,6 +176,16 @@ def test_harmless_habits_cost_nothing(name: str, tmp_path: Path, impatient: Run)
     assert failed(result) == {}
     if name == "prints":
         assert "hello from the file" in result.output
+
+
+def test_a_program_that_is_too_large_costs_only_its_own_step(tmp_path: Path, impatient: Run) -> None:
+    table = "\n    if query.dtype == jnp.float32:"
+    table += "\n        value = value + 0 * jnp.asarray(np.arange(40_000, dtype=np.float32)).sum()"
+    source = RIGHT.replace("\n    scores =", f"{table}\n    scores =", 1)
+    problems = failed(impatient(write(tmp_path, source)))
+    assert set(problems) == {"float32", "extreme_inputs", "gradient", "errors", "no_library"}
+    assert "the largest that is graded 65,536: a precomputed array" in problems["float32"].detail
+    assert problems["float32"].next_step.startswith("Build the array with jnp")
 
 
 def test_directory(tmp_path: Path, impatient: Run) -> None:

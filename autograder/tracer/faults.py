@@ -12,6 +12,10 @@ class WrongValue(Exception):
     """A function returned something that is not what its contract says."""
 
 
+class TooLarge(Exception):
+    """A program is larger than any that is graded."""
+
+
 def describe(error: BaseException, module: str, where: str) -> dict[str, Any]:
     """The error's types, message and the last line of the learner's file that it passed through."""
     line = None

@@ -16,14 +16,21 @@ from jax import export
 from autograder.arrays import DTYPES, Array, Spec
 from autograder.tracer import doubles
 from autograder.tracer.blackbox import BlackBox
-from autograder.tracer.faults import WrongValue
+from autograder.tracer.faults import TooLarge, WrongValue
 from autograder.tracer.plain import field, kind, plain
-from autograder.wire import Header
+from autograder.wire import MAX_ARTIFACT, Header
 
 Answer = tuple[Header, bytes]
 Step = dict[str, Any]
 Program = Callable[..., Any]
-CUDNN_CALLS = ("__cudnn$fmhaSoftmax", "__cudnn$fmhaSoftmaxBackward")
+# All of JAX's: the runner says of each that is not plain attention what to leave out.
+CUDNN_CALLS = tuple(
+    f"__cudnn$fmha{scaled}Softmax{dropout}{way}{float8}"
+    for scaled in ("", "ScaleBias")
+    for dropout in ("", "Dropout")
+    for way in ("", "Backward")
+    for float8 in ("", "F8")
+)
 
 
 def trace(module: types.ModuleType, step: Step, arrays: list[Array]) -> Answer:
@@ -147,7 +154,13 @@ def exported(
         disabled_checks=[export.DisabledSafetyCheck.custom_call(name) for name in calls],
     )(*map(struct, specs))
     outs = [_spec(aval) for aval in made.out_avals]
-    return {"labels": labels, "outs": outs}, made.mlir_module_serialized
+    artifact = made.mlir_module_serialized
+    if len(artifact) > MAX_ARTIFACT:
+        raise TooLarge(
+            f"its program has {len(artifact):,} bytes, and the largest that is graded {MAX_ARTIFACT:,}: "
+            "a precomputed array or an unrolled loop, perhaps"
+        )
+    return {"labels": labels, "outs": outs}, artifact
 
 
 def struct(spec: Spec) -> jax.ShapeDtypeStruct:

@@ -8,7 +8,7 @@ from typing import Any
 
 from autograder import sandbox
 from autograder.runner.client import Child, Runner
-from autograder.sandbox import Limits, Role
+from autograder.sandbox import ChildTimeout, Limits, Role
 from autograder.wire import Header
 
 
@@ -32,12 +32,14 @@ def with_runner(work: Callable[[Runner], Coroutine[Any, Any, Any]], runner: Runn
 class Double:
     """A child that answers every load and run with successes, but dies of some artifacts.
 
-    Artifacts that begin with b"load" kill it when loaded, b"run" when run, b"no" are refused.
+    Artifacts that begin with b"load" kill it when loaded, b"run" make it hang when run, b"no" are refused.
+    It dies of the load after `lives` of them, as a child does whose processor time is used up.
     """
 
-    def __init__(self, log: list[str], ill: bool = False) -> None:
+    def __init__(self, log: list[str], ill: bool = False, lives: int = 99) -> None:
         self._log = log
         self._ill = ill
+        self._lives = lives
         self._loaded: list[tuple[bytes, int]] = []
         self._answer: tuple[Header, bytes] = ({}, b"")
 
@@ -51,7 +53,7 @@ class Double:
             chosen = [self._loaded[index] for index in only]
             self._log.append(f"run {len(chosen)}")
             if any(artifact.startswith(b"run") for artifact, _ in chosen):
-                raise TimeoutError("it did not answer within 1 second")
+                raise ChildTimeout("it did not answer within 1 second")
             self._answer = {"jobs": [{"ok": True}] * len(chosen)}, blob
 
     def _load(self, jobs: Sequence[Header], blob: bytes) -> None:
@@ -60,11 +62,14 @@ class Double:
             artifacts.append(blob[: job["size"]])
             blob = blob[job["size"] :]
         self._log.append(f"load {len(jobs)}")
+        self._lives -= len(jobs)
+        if self._lives < 0:
+            raise EOFError("it was killed by signal 24 (SIGXCPU)")
         if any(artifact.startswith(b"load") for artifact in artifacts):
             raise EOFError("it was killed by signal 11 (SIGSEGV)")
         self._loaded = [(artifact, 0) for artifact in artifacts if not artifact.startswith(b"no")]
         good = {"ok": True, "custom_calls": [], "largest": 1, "temp_bytes": 0}
-        bad = {"ok": False, "code": "sort", "message": "it sorts"}
+        bad = {"ok": False, "code": "sort", "message": "it sorts", "next_step": "Do not."}
         self._answer = {"jobs": [bad if artifact.startswith(b"no") else good for artifact in artifacts]}, b""
 
     async def receive(self, max_header: int, max_blob: int) -> tuple[Header, bytes]:

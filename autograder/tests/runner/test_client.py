@@ -28,13 +28,14 @@ def job(artifact: bytes) -> Job:
     return Job(artifact, (SPEC,), (SPEC,))
 
 
+GOOD = Canary(job(b"canary"), (np.zeros(2, np.float32),))
+
+
 def inputs(*numbers: float) -> list[list[Array]]:
     return [[np.full(2, number, np.float32)] for number in numbers]
 
 
-def go(
-    artifacts: list[bytes], *, ill_from: int = 99, canary: Canary | None = None
-) -> tuple[list[str], object]:
+def go(artifacts: list[bytes], *, ill_from: int = 99, canary: Canary = GOOD) -> tuple[list[str], object]:
     """Load these, and run what was loaded on 0, 1, 2…: what the child was asked, and both answers."""
     log: list[str] = []
 
@@ -47,7 +48,7 @@ def go(
         count = sum(type(answer) is Loaded for answer in loaded)
         return loaded, await runner.run(inputs(*range(count)))
 
-    return log, with_runner(work, Runner(start, canary=canary))
+    return log, with_runner(work, Runner(start, canary))
 
 
 def kinds(answers: object) -> list[list[str]]:
@@ -73,7 +74,7 @@ def test_opened_by_many_at_once_it_starts_one_child() -> None:
     async def work(runner: Runner) -> None:
         await asyncio.gather(*(runner.open() for _ in range(3)))
 
-    with_runner(work, Runner(start))
+    with_runner(work, Runner(start, GOOD))
     assert log == ["start", "kill"]
 
 
@@ -92,7 +93,7 @@ def test_closed_while_it_opens_it_leaves_no_child() -> None:
         assert log == ["start", "kill"]
         await opening
 
-    with_runner(work, Runner(start))
+    with_runner(work, Runner(start, GOOD))
 
 
 def test_nothing_to_do() -> None:
@@ -104,13 +105,39 @@ def test_an_artifact_that_kills_the_loading_is_refused_alone() -> None:
     log, answers = go([b"a", b"load", b"b"])
     assert kinds(answers) == [["Loaded", "Refused", "Loaded"], ["list", "list"]]
     assert "SIGSEGV" in answers[0][1].message  # type: ignore[index]
-    assert log.count("start") == 3
+    assert log.count("start") == 4  # of the batch, after it, and again for the one that came second there
 
 
 def test_an_artifact_that_kills_the_run_fails_alone() -> None:
     _, answers = go([b"a", b"run", b"b"])
     assert kinds(answers) == [["Loaded"] * 3, ["list", "RunFailed", "list"]]
     assert answers[1][2][0].tolist() == [2.0, 2.0]  # type: ignore[index]
+
+
+def test_one_that_takes_too_long_alone_is_told_how_long_and_what_to_do() -> None:
+    _, answers = go([b"run"])
+    [failed] = answers[1]  # type: ignore[index]
+    assert failed == RunFailed(
+        "compiling and running it took more than 40 s",
+        "Replace Python loops by array operations or lax.scan.",
+    )
+
+
+def test_whoever_finds_a_child_used_up_is_tried_again() -> None:
+    """None of these does anything wrong, and no child has the processor time for more than three loads."""
+    log: list[str] = []
+
+    async def start() -> Child:
+        log.append("start")
+        return Double(log, lives=3)
+
+    async def work(runner: Runner) -> tuple[list[Loaded | Refused], list[list[Array] | RunFailed]]:
+        loaded = await runner.load([job(b"a"), job(b"b"), job(b"c"), job(b"d")])
+        return loaded, await runner.run(inputs(0, 1, 2, 3))
+
+    answers = with_runner(work, Runner(start, GOOD, alone=7))
+    assert kinds(answers) == [["Loaded"] * 4, ["list"] * 4]
+    assert log.count("7 s") == 4 + 4 + log.count("start") - 2  # a deadline for each attempt
 
 
 def test_after_several_deaths_the_rest_is_not_tried() -> None:
@@ -128,7 +155,7 @@ def test_only_some_are_run() -> None:
         await runner.load([job(b"a"), job(b"b"), job(b"c")])
         return await runner.run(inputs(5, 6), [2, 0])
 
-    answers = with_runner(work, Runner(start))
+    answers = with_runner(work, Runner(start, GOOD))
     assert [answer[0][0] for answer in answers] == [5.0, 6.0]
 
 
@@ -142,7 +169,7 @@ def test_patience_counts_for_each_request() -> None:
         await runner.load([job(b"a")])
         return await runner.run(inputs(5))
 
-    with_runner(work, Runner(start, patience=7))
+    with_runner(work, Runner(start, GOOD, patience=7))
     assert log.count("7 s") == 2
 
 
@@ -155,7 +182,7 @@ def test_wrong_inputs_are_the_judges_mistake() -> None:
         await runner.run([[np.zeros(3, np.float32)]])
 
     with pytest.raises(ValueError, match="expected inputs"):
-        with_runner(work, Runner(start))
+        with_runner(work, Runner(start, GOOD))
 
 
 def test_a_runner_that_fails_on_nothing_is_the_graders_fault() -> None:
@@ -164,11 +191,11 @@ def test_a_runner_that_fails_on_nothing_is_the_graders_fault() -> None:
 
 
 def test_a_canary_that_fails_is_the_graders_fault() -> None:
-    good, bad = (Canary(job(artifact), tuple(inputs(1)[0])) for artifact in (b"a", b"run"))
-    _, answers = go([b"load"], canary=good)
+    _, answers = go([b"load"])
     assert kinds(answers) == [["Refused"], []]
-    with pytest.raises(GraderFault):
-        go([b"load"], canary=bad)
+    for artifact in (b"load", b"run", b"no"):
+        with pytest.raises(GraderFault, match="fails on a known-good program"):
+            go([b"load"], canary=Canary(job(artifact), GOOD.inputs))
 
 
 def test_a_child_that_does_not_start_is_the_graders_fault() -> None:
@@ -176,14 +203,14 @@ def test_a_child_that_does_not_start_is_the_graders_fault() -> None:
         raise OSError("no such file")
 
     with pytest.raises(GraderFault, match="no such file"):
-        with_runner(lambda runner: runner.load([job(b"a")]), Runner(start))
+        with_runner(lambda runner: runner.load([job(b"a")]), Runner(start, GOOD))
 
 
 def test_answers_that_do_not_fit_end_the_child() -> None:
     class Liar(Double):
         async def receive(self, max_header: int, max_blob: int) -> tuple[dict[str, object], bytes]:
             header, blob = await super().receive(max_header, max_blob)
-            return {"jobs": [{"ok": "yes"} for _ in header["jobs"]]}, blob
+            return ({"jobs": [{"ok": "yes"}]} if self._loaded == [(b"a", 0)] else header), blob
 
     async def start() -> Child:
         return Liar([])
@@ -191,5 +218,5 @@ def test_answers_that_do_not_fit_end_the_child() -> None:
     async def work(runner: Runner) -> list[Loaded | Refused]:
         return await runner.load([job(b"a")])
 
-    [answer] = with_runner(work, Runner(start))
+    [answer] = with_runner(work, Runner(start, GOOD))
     assert isinstance(answer, Refused) and answer.code == "died"

@@ -12,13 +12,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax._src.cudnn import fused_attention_stablehlo
 
 from autograder.arrays import Array, Spec
+from autograder.runner.cudnn import _probes
+from autograder.runner.job import Job
 from autograder.runner.programs import Entry, compile_program
 from autograder.runner.refusal import Refusal
 from autograder.runner.validate import validate
 from autograder.tests.runner import forged, honest
 from autograder.tests.runner.honest import KEY, QUERY, Case, library, types
+from autograder.tracer import doubles, steps
 
 CUDNN = functools.partial(library, implementation="cudnn")
 INS = types(QUERY, KEY, "bfloat16")
@@ -79,7 +83,7 @@ def test_another_configuration_is_refused(old: str, new: str) -> None:
 def test_the_mask_is_the_jobs() -> None:
     for is_causal in (False, True):
         case = Case("cudnn", functools.partial(CUDNN, is_causal=not is_causal), INS, cudnn=is_causal)
-        assert "is_causal" in refusal(case).message
+        assert "is_causal" in refusal(case).next_step
     window = functools.partial(CUDNN, is_causal=True, local_window_size=(2, 0))
     assert refusal(Case("window", window, INS, cudnn=True)).code == "cudnn"
 
@@ -152,3 +156,23 @@ def test_what_is_computed_here(is_causal: bool, key: tuple[int, ...]) -> None:
     expected = oracle(inputs, is_causal)
     error = np.linalg.norm(out.astype(np.float64) - expected) / np.linalg.norm(expected)
     assert error < 2e-3
+
+
+def test_a_bias_or_a_mask_is_refused_by_the_runner_and_not_by_jax(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tracer lets every cuDNN call out, so that its learner reads our sentence, not JAX's dump of it."""
+    monkeypatch.setattr(doubles, "platform", lambda: "cuda")
+    bias = functools.partial(CUDNN, bias=jnp.ones((2, 4, 5, 7), jnp.bfloat16))
+    mask = functools.partial(CUDNN, mask=jnp.ones((2, 4, 5, 7), bool))
+    for program in (bias, mask):
+        with _probes():
+            _, artifact = steps.exported(program, INS, {})
+        with pytest.raises(Refusal) as found:
+            validate(Job(artifact, INS, INS[:1], cudnn=False))
+        assert found.value.message == (
+            "the program calls __cudnn$fmhaScaleBiasSoftmax, which is not plain attention."
+        )
+        assert found.value.next_step.startswith("Give it no bias, mask or dropout")
+
+
+def test_every_call_that_jax_makes_of_cudnns_attention_leaves_the_tracer() -> None:
+    assert set(fused_attention_stablehlo._custom_name_maps.values()) <= set(steps.CUDNN_CALLS)

@@ -7,6 +7,7 @@ import importlib.util
 
 import pytest
 
+from autograder.runner.canary import CANARY
 from autograder.runner.client import Runner
 from autograder.runner.job import Job
 from autograder.runner.programs import float8_calls
@@ -87,5 +88,5 @@ def test_f8_operands_are_told_from_f8_results_and_names() -> None:
 def test_a_machine_without_it_says_so() -> None:
     if importlib.util.find_spec("transformer_engine"):
         pytest.skip("TransformerEngine is installed here")
-    found = with_runner(lambda runner: runner.engine(), Runner(real()))
+    found = with_runner(lambda runner: runner.engine(), Runner(real(), CANARY))
     assert found.startswith("TransformerEngine is not installed")

@@ -7,12 +7,14 @@ import random
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from autograder.arrays import Array, pack
-from autograder.runner.client import Canary, Job, Loaded, Refused, RunFailed, Runner
+from autograder.runner.canary import CANARY
+from autograder.runner.client import GraderFault, Job, Loaded, Refused, RunFailed, Runner
 from autograder.tests.runner import forged, honest
 from autograder.tests.runner.children import real, with_runner
 from autograder.tests.runner.forged import ENDLESS, HUNGRY, T, main
@@ -24,10 +26,12 @@ Ran = list[Array] | RunFailed
 
 
 def grade(
-    jobs: Sequence[Job], seconds: float = 60.0, together: bool = True, resident_bytes: int = 3 * 2**30
+    jobs: Sequence[Job],
+    seconds: float = 60.0,
+    together: bool = True,
+    resident_bytes: int = 3 * 2**30,
 ) -> tuple[list[Loaded | Refused], list[Ran]]:
     """Load these and run what was loaded."""
-    canary = Canary(forged.job(SINE), tuple(honest.inputs((forged.VECTOR,))))
 
     async def work(runner: Runner) -> tuple[list[Loaded | Refused], list[Ran]]:
         loaded = await runner.load(jobs)
@@ -35,7 +39,7 @@ def grade(
         return loaded, await runner.run([honest.inputs(job.ins) for job in good])
 
     answers: tuple[list[Loaded | Refused], list[Ran]] = with_runner(
-        work, Runner(real(seconds, resident_bytes), canary=canary, together=together)
+        work, Runner(real(seconds, resident_bytes), CANARY, together=together, alone=seconds)
     )
     return answers
 
@@ -80,7 +84,7 @@ def test_an_endless_loop_costs_only_itself(together: bool) -> None:
     loaded, ran = grade(jobs, 12.0, together)
     assert [type(answer) for answer in loaded] == [Loaded] * 3
     assert [type(answer) for answer in ran] == [list, RunFailed, list]
-    assert "12 seconds" in ran[1].message  # type: ignore[union-attr]
+    assert "compiling and running it took more than 12 s" in ran[1].message  # type: ignore[union-attr]
 
 
 @pytest.mark.slow
@@ -115,3 +119,18 @@ def test_noise_is_refused() -> None:
     loaded, _ = grade([forged.job(SINE), *jobs])
     assert isinstance(loaded[0], Loaded)
     assert all(isinstance(answer, Refused) for answer in loaded[1:])
+
+
+def test_a_runner_that_cannot_do_the_canary_is_the_graders_fault() -> None:
+    """The real runner, and a canary that it refuses: then nothing that it says of a submission counts."""
+    broken = replace(CANARY, job=replace(CANARY.job, artifact=CANARY.job.artifact[:-1]))
+
+    async def work(runner: Runner) -> None:
+        await runner.open()
+        assert runner._child is not None
+        await runner._child.kill()  # as if the first program had ended it
+        await runner.load([forged.job(SINE)])
+
+    with_runner(work, Runner(real(), CANARY))
+    with pytest.raises(GraderFault, match="fails on a known-good program: this StableHLO artifact cannot be"):
+        with_runner(work, Runner(real(), broken))
