@@ -21,6 +21,7 @@ from autograder.sandbox.output import Output
 
 GRACE = 0.5  # seconds in which a dead child's last frame, or a closed pipe's exit status, may still come
 WATCH = 0.1  # seconds between two looks at its memory
+FEW = 4  # processes that a child is without starting any: bubblewrap's, and one that ends just now
 BUFFER = 2**20
 
 Result = TypeVar("Result")
@@ -169,8 +170,11 @@ class Child:
 
     async def _watch(self) -> None:
         while self._resident_bytes is not None and self._stopped is None:
-            if processes.resident_bytes(processes.family(self._pid)) > self._resident_bytes:
-                self._verdict = f"it ran out of memory: more than {self._resident_bytes / 2**30:.2g} GiB"
+            family = processes.family(self._pid)
+            if processes.resident_bytes(family) > self._resident_bytes:
+                together = f" in {len(family)} processes" if len(family) > FEW else ""
+                most = f"{self._resident_bytes / 2**30:.2g} GiB"
+                self._verdict = f"it ran out of memory: more than {most}{together}"
                 self._stop()
             await asyncio.sleep(WATCH)
 
