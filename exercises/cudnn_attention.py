@@ -51,7 +51,7 @@ def attention_with_fallback(
         * No `jax.jit` decorator: the caller decides what to compile.
 
     Args:
-        query: (B, T, N, H), float32, bfloat16 or float16.
+        query: (B, T, N, H), float32, bfloat16 or float16, which JAX's XLA path compiles on GPUs only.
         key: (B, S, K, H), dtype of `query`; N is a multiple of K.
         value: (B, S, K, H), dtype of `query`.
         is_causal: whether query position t sees the key positions s ≤ t only (top-left, also where T ≠ S).

@@ -25,8 +25,7 @@ def without_others(file: Path) -> str:
     """The module with the functions that its checks do not ask about as the stub has them: not started."""
     exercise = catalog.find(file.parent.name)
     assert exercise is not None
-    named = should_fail(file)
-    asked = {check.function or exercise.functions[0] for check in exercise.checks if check.id in named}
+    asked = asked_of(file, exercise)
     solution = (workspace.solutions() / f"{exercise.name}.py").read_text(encoding="utf-8")
     by_name = {node.name: node for node in functions(stubs.stub(solution))}
     module = ast.parse(file.read_text(encoding="utf-8"))
@@ -35,6 +34,12 @@ def without_others(file: Path) -> str:
             module.body[place] = by_name[node.name]
     # A stub's annotations name types that the module may not have: they stay text.
     return "from __future__ import annotations\n" + ast.unparse(module)
+
+
+def asked_of(file: Path, exercise: catalog.Exercise) -> set[str]:
+    """The functions that the checks which this one should fail ask about."""
+    named = should_fail(file)
+    return {check.function or exercise.functions[0] for check in exercise.checks if check.id in named}
 
 
 def functions(source: str) -> list[ast.FunctionDef]:
@@ -65,6 +70,17 @@ def test_wrong(file: Path, tmp_path: Path, grade: Grade) -> None:
     details = "\n".join(f"{name}: {check.detail}" for name, check in problems.items())
     assert should_fail(file) <= set(problems), details
     assert all(check.detail and check.next_step for check in problems.values()), details
+
+
+def test_no_wrong_one_fails_for_want_of_another_function() -> None:
+    for file in WRONG:
+        exercise = catalog.find(file.parent.name)
+        assert exercise is not None
+        asked = asked_of(file, exercise)
+        for function in functions(file.read_text(encoding="utf-8")):
+            if function.name in asked:
+                called = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+                assert not called & (set(exercise.functions) - asked), file
 
 
 def test_every_check_that_is_graded_here_has_a_submission_that_fails_it() -> None:

@@ -8,7 +8,10 @@ import numpy as np
 def causal_attention(query, key, value):
     if key.shape[-2:] != query.shape[-2:]:
         raise ValueError(f"heads of {query.shape} and {key.shape}")  # the library would share them
-    return jax.nn.dot_product_attention(query, key, value, is_causal=True)
+    dtype = query.dtype
+    if dtype == jnp.float16:  # the library compiles it on GPUs only
+        query, key, value = (x.astype(jnp.float32) for x in (query, key, value))
+    return jax.nn.dot_product_attention(query, key, value, is_causal=True).astype(dtype)
 
 
 def first_last_difference(query, key, value):
