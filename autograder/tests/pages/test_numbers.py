@@ -44,7 +44,7 @@ VERSIONS = rf"{VERSION}(?:(?:,? (?:and|or|to) |, ){VERSION})*"
 FORMS = (
     re.compile(r"\b20\d\d-\d\d-\d\d\b"),
     re.compile(r"arXiv:\d{4}\.\d{4,5}\b"),
-    re.compile(r"(?<![=\d] )\b(?:19[5-9]|20[0-3])\d\b(?! ?[\d%])"),  # a year
+    re.compile(r"(?:\(|, |\bin |ICFP )(?:19[5-9]|20[0-3])\d(?=[),.:;\n]|$)|\bin 20[0-3]\d\b"),  # a year
     re.compile(rf"\b(?:sections?|JAX|TransformerEngine|TE|cuDNN|CUDA|Python) {VERSIONS}"),
     re.compile(rf"(?<![\d.])(?:[78]\.[0569]|(?:9|1[0-2])\.0)(?!\.?\d|\s?{UNIT})"),  # a compute capability
     re.compile(r"\b(?:issue|request|JAMA) \d+"),
@@ -163,7 +163,15 @@ def test_what_is_right(text: str) -> None:
             "60 MiB",
         ),
         *("0.887 dollars", "232", "0.0128", "0.950", "a third", "four fifths", "57,344", "131 072"),
-        *("T = 4095", "hidden 1023", "(B, T, N, H) = (4, 4096, 9, 64)", "2049", "9.0 ms", "arXiv 2307.08691"),
+        *(
+            "T = 4095",
+            "hidden 1023",
+            "hidden 2024",
+            "(B, T, N, H) = (4, 4096, 9, 64)",
+            "2049",
+            "9.0 ms",
+            "arXiv 2307.08691",
+        ),
     ],
 )
 def test_a_wrong_page_is_found(number: str) -> None:
