@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from autograder import author
 from autograder.bench import rows
 from autograder.bench.rows import Row
+from autograder.pages import filling, places
 from autograder.tests.bench.test_bench import MACHINE
+from autograder.tests.pages.page import Page, course
 
 NAIVE = Row(
     "seq", "naive", "bfloat16", False, 4, 1024, 1024, 8, 8, 64, device_ms=1.7034, temp_bytes=3221225472
@@ -223,6 +226,14 @@ def test_code_that_fails_is_named(measured: Path, capsys: pytest.CaptureFixture[
         "02-naive.md:3: expected a ```text block directly below, for the output '2\\n'"
         in capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize("page", course(), ids=lambda page: page.path.name)
+def test_this_courses_markers_are_in_step(page: Page) -> None:
+    """Without running the pages' code, which takes longer."""
+    data = author.ROOT / "course" / "figures" / "h200"
+    answer = partial(filling.answer, path=page.path, text=page.text, data=data)
+    assert places.fill(page.path.name, page.text, answer) == (page.text, [])
 
 
 @pytest.mark.slow
