@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -42,6 +43,8 @@ RIGHT = body(
     "    raise ValueError('shapes')\n" + ATTEND
 )
 
+# Without /proc nobody counts them, and their time runs out.
+BOMB = " processes" if sys.platform == "linux" else "endless loop"
 # Source, and a part of the message that its learner reads.
 FAILS: dict[str, tuple[str | bytes, str]] = {
     "syntax_error": ("def naive_attention(query, key, value:\n    pass\n", "not valid Python: line 1"),
@@ -56,10 +59,7 @@ FAILS: dict[str, tuple[str | bytes, str]] = {
     "sys_exit_at_import": ("import sys\nsys.exit(0)\n" + RIGHT, "SystemExit"),
     "signal": (body("os.kill(os.getpid(), 11)"), "SIGSEGV"),
     "huge_allocation": (body("return np.ones((50, 2**30), np.int8)"), "MemoryError"),
-    "fork_bomb": (
-        body("while True:\n    try:\n        os.fork()\n    except OSError:\n        pass"),
-        " processes",
-    ),
+    "fork_bomb": (body("while True:\n    try:\n        os.fork()\n    except OSError:\n        pass"), BOMB),
     "closed_stdout": (body("os.closerange(0, 100)\ntime.sleep(10_000)"), "process ended"),
     "flooded_stdout": (body("while True:\n    print('x' * 10_000)"), "endless loop"),
     "not_utf8": (b"def naive_attention(query, key, value):\n    return '\xff\xfe'\n", "not valid Python"),

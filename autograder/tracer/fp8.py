@@ -63,7 +63,7 @@ def program(
 ) -> Callable[..., Any]:
     """`running` over one of our modules, with a recipe of the double."""
     ours = MODULES[step["module"]](step["features"])
-    recipe = te_double.recipe_of(te_double.Effect(step["shift"], step["gain"]))
+    recipe = te_double.use(step["te"], te_double.Effect(step["shift"], step["gain"]))
     return running(module, learner, step["ok"], ours, recipe, paths)
 
 

@@ -1,7 +1,9 @@
 """A double of TransformerEngine, whose autocast changes what modules inside it compute.
 
-How it changes them is drawn anew for each run and arrives with the request, so that only the numbers of the
-artifact can show whether `init` and `apply` were inside. The names are those of transformer_engine 2.x.
+How it changes them is drawn anew for each question and arrives with it, so that only the numbers of the
+artifact can show whether `init` and `apply` were inside. The double shares a process with the learner's code:
+it hands out no effect, and who searches the process finds one all the same. The names are those of
+transformer_engine 2.x.
 """
 
 from __future__ import annotations
@@ -35,36 +37,15 @@ class Effect:
 
 
 class Recipe:
-    """What a learner's function passes on; its effect is known here alone."""
+    """What a learner's function passes on; its effect is known to the autocast of its question alone."""
 
 
-_effects: dict[Recipe | None, Effect] = {}
 _active: list[Effect | None] = []
-
-
-def recipe_of(effect: Effect) -> Recipe:
-    """A new recipe, of this effect."""
-    recipe = Recipe()
-    _effects[recipe] = effect
-    return recipe
 
 
 def active() -> Effect | None:
     """The effect of the innermost autocast that is open and enabled."""
     return _active[-1] if _active else None
-
-
-@contextmanager
-def autocast(
-    enabled: bool = False, recipe: Recipe | None = None, mesh_resource: Any = None
-) -> Iterator[None]:
-    if enabled and recipe not in _effects:
-        raise ValueError("autocast(enabled=True) without the recipe that was given")
-    _active.append(_effects[recipe] if enabled else None)
-    try:
-        yield
-    finally:
-        _active.pop()
 
 
 class ScalingMode(enum.Enum):
@@ -74,11 +55,15 @@ class ScalingMode(enum.Enum):
     CURRENT_TENSOR_SCALING = 3
 
 
-def use(te: dict[str, Any] | None) -> None:
-    """Make `import transformer_engine` give the double with this `ok` and `reason`, or fail for None."""
+def use(te: dict[str, Any] | None, effect: Effect | None = None) -> Recipe:
+    """Make `import transformer_engine` give the double with this `ok` and `reason`, or fail for None.
+
+    Returns the only recipe that its autocast takes; it has this effect.
+    """
+    given = Recipe()
     if te is None:
         sys.modules.update(dict.fromkeys(NAMES))  # type: ignore[arg-type]
-        return
+        return given
     modules = {name: types.ModuleType(name) for name in NAMES}
     for name, module in modules.items():
         module.__spec__ = ModuleSpec(name, None)  # importlib.util.find_spec asks for it
@@ -86,6 +71,18 @@ def use(te: dict[str, Any] | None) -> None:
         if parent:
             setattr(modules[parent], child, module)
     supported = (te["ok"], te["reason"])
+
+    @contextmanager
+    def autocast(
+        enabled: bool = False, recipe: Recipe | None = None, mesh_resource: Any = None
+    ) -> Iterator[None]:
+        if enabled and recipe is not given:
+            raise ValueError("autocast(enabled=True) without the recipe that was given")
+        _active.append(effect if enabled else None)
+        try:
+            yield
+        finally:
+            _active.pop()
 
     def is_scaling_mode_supported(
         scaling_mode: ScalingMode = ScalingMode.NO_SCALING, gpu_id: int | None = None
@@ -98,7 +95,7 @@ def use(te: dict[str, Any] | None) -> None:
         warnings.warn("use is_scaling_mode_supported", DeprecationWarning, stacklevel=2)
         return is_scaling_mode_supported(scaling_mode, gpu_id)
 
-    def recipe(**options: Any) -> Recipe:
+    def other_recipe(**options: Any) -> Recipe:
         raise TypeError("use the recipe that run_with_fp8 was given")
 
     quantize = {
@@ -111,6 +108,7 @@ def use(te: dict[str, Any] | None) -> None:
     modules["transformer_engine.jax.quantize"].__dict__.update(quantize)
     modules["transformer_engine.jax"].__dict__.update(autocast=autocast, fp8_autocast=autocast)
     modules["transformer_engine.common.recipe"].__dict__.update(
-        dict.fromkeys(("DelayedScaling", "Float8CurrentScaling", "Recipe"), recipe)
+        dict.fromkeys(("DelayedScaling", "Float8CurrentScaling", "Recipe"), other_recipe)
     )
     sys.modules.update(modules)
+    return given
