@@ -85,7 +85,7 @@ def _exercise(result: ExerciseResult, folder: Path) -> Iterator[Row]:
     for group in _groups(by[Outcome.GRADER_ERROR]):
         yield _row(f"Our fault, not yours: {_names(group)} could not be judged", "bold magenta", 2)
         yield _row(group[0].detail, "", 4, DETAIL_LINES)
-    if result.output.strip() and (by[Outcome.FAILED] or by[Outcome.GRADER_ERROR]):
+    if result.output.strip():
         yield from _printed(result.output)
     if exercise and (by[Outcome.FAILED] or by[Outcome.NOT_STARTED]):
         yield _row(f"Course page: {exercise.page}", "", 2)

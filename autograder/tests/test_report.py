@@ -118,6 +118,13 @@ def test_everything_passed() -> None:
         assert absent not in shown
 
 
+def test_what_was_printed_is_shown_also_where_all_passed() -> None:
+    shown = text(reports.report(reports.exercise("naive_attention", output="the shape is (2, 7)\n")))
+    assert "  It printed:\n    │ the shape is (2, 7)\n" in shown
+    assert "All that can be graded on this machine passed." in shown
+    assert "It printed" not in text(reports.report(reports.exercise("naive_attention", output=" \n")))
+
+
 def test_nothing_can_be_graded() -> None:
     shown = text(reports.report(reports.every("naive_attention", Outcome.NOT_GRADED, "needs a GPU")))
     assert "20 points wait for a GPU" in shown
