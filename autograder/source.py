@@ -52,6 +52,16 @@ class Source:
         found = [node for node in self.tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
         return found[-1] if found else None
 
+    def jit_line(self, name: str) -> int | None:
+        """The line of a decorator of this function that holds `jit`: jit, jax.jit, partial(jax.jit, …)."""
+        function = self.function(name)
+        for decorator in function.decorator_list if function else ():
+            if any(
+                "jit" in (getattr(node, "id", ""), getattr(node, "attr", "")) for node in ast.walk(decorator)
+            ):
+                return decorator.lineno
+        return None
+
     def library_attention(self) -> tuple[str, int] | None:
         """The first library attention that is imported or looked up, and its line."""
         return next(_library_names(self.tree), None)

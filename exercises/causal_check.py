@@ -27,7 +27,6 @@ def causal_attention(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.
     Rules:
         * Scores and softmax are float32 for float16 and bfloat16 inputs too; only the result is cast back.
         * Shapes that do not fit raise. They never broadcast into an answer, also not by sharing heads.
-        * No `jax.jit` decorator: the caller decides what to compile.
 
     Args:
         query: (B, T, N, H), float32, bfloat16 or float16.

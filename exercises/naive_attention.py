@@ -24,7 +24,6 @@ def naive_attention(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.A
         * Scores and softmax are float32 for float16 and bfloat16 inputs too; only the result is cast back.
         * Large scores, of many hundreds, give finite and right results too.
         * Shapes that do not fit raise. They never broadcast into an answer.
-        * No `jax.jit` decorator: the caller decides what to compile.
 
     Args:
         query: (B, T, N, H), float32, bfloat16 or float16. B batch, T query length, N heads, H head size.

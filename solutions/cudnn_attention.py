@@ -81,7 +81,7 @@ def attention_with_fallback(
         * Input errors propagate: shapes that do not fit are wrong on every device, not a reason to fall back.
         * Cast nothing: float32 inputs are a reason to fall back, not to round them to bfloat16.
         * `is_causal` holds on both paths.
-        * No `jax.jit` decorator: the caller decides what to compile.
+        * No `jax.jit` decorator: under it only arrays are returned, no backend and no reason.
 
     Args:
         query: (B, T, N, H), float32, bfloat16 or float16, which JAX's XLA path compiles on GPUs only.

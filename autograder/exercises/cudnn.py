@@ -10,7 +10,7 @@ import numpy as np
 
 from autograder.exercises.attention import HALF, Case, on
 from autograder.exercises.gate import NAMES
-from autograder.exercises.shapes import FITS, GROUPS, HEADS, MISFITS, Shapes
+from autograder.exercises.shapes import FITS, GROUPS, HEADS, MISFITS, Call, Shapes
 from autograder.plan import Evidence, Plan, Problem, Trace, Verdicts
 from autograder.wire import Header
 
@@ -102,8 +102,15 @@ ON_TURING = (
     _run(TURING, "bfloat16", 64, "xla", names=(ITS_OWN,), rounds=()),
     _run(OLD, "float16", 128, "xla", is_causal=True, names=(ITS_OWN,), rounds=()),
 )
+DTYPES = Call("where the key has another dtype", ("BTNH", "BSNH", "BSNH"), key="float32")
 SHAPES = tuple(
-    Shapes(FUNCTION, (*MISFITS, HEADS, *FITS, *GROUPS), "bfloat16", {**OUTPUT, "device": device}, on(device))
+    Shapes(
+        FUNCTION,
+        (*MISFITS, HEADS, DTYPES, *FITS, *GROUPS),
+        "bfloat16",
+        {**OUTPUT, "device": device},
+        on(device),
+    )
     for device in (None, HOPPER)
 )
 
@@ -139,6 +146,19 @@ def _drawn(step: Header, rng: np.random.Generator, alike: Alike) -> Header:
 
 
 def judge(evidence: Evidence) -> Verdicts:
+    verdicts = _verdicts(evidence)
+    line = evidence.source.jit_line(FUNCTION)
+    if line is None:
+        return verdicts
+    decorated = Problem(
+        f"{evidence.source.name}.py puts jax.jit on {FUNCTION} at line {line}, and so it fails",
+        "Under jax.jit only arrays are returned: no backend and no reason.",
+        "Remove the decorator: `grade` compiles the function itself.",
+    )
+    return {check: problem and decorated for check, problem in verdicts.items()}
+
+
+def _verdicts(evidence: Evidence) -> Verdicts:
     labelled = [*ON_CPU, *ON_CUDNN, *LABELLED]
     started = (ON_CPU[0].case.key, ON_CUDNN[0].case.key)
     return {

@@ -77,13 +77,14 @@ ENGINE = (
     Ask(_gpu("8.0"), False, ("8.0", *BY_CAPABILITY), te=None),
     Ask(_gpu("8.0"), False, ("8.0", *BY_CAPABILITY), te=REFUSES),
 )
-CAPABILITY_KEYS = tuple(ask.key for ask in CAPABILITY)
+OTHER_OP = "fp8_support asked about another op"
+CAPABILITY_KEYS = (*(ask.key for ask in CAPABILITY), OTHER_OP)
 ENGINE_KEYS = (CAPABILITY[0].key, *(ask.key for ask in ENGINE))
 
 
 def questions(rng: np.random.Generator) -> tuple[Question, ...]:
     """All of them, each device under a name that says nothing, TE's reason drawn."""
-    return tuple(_question(ask, rng) for ask in (*CAPABILITY, *ENGINE))
+    return (*(_question(ask, rng) for ask in (*CAPABILITY, *ENGINE)), _other_op(rng))
 
 
 def one_reason(evidence: Evidence) -> Problem | None:
@@ -97,6 +98,26 @@ def one_reason(evidence: Evidence) -> Problem | None:
         if other.about["platform"] != ask.about["platform"]:
             return Problem(f"{ask.key}: the same reason as for {other.key}: {reason!r}")
     return None
+
+
+def _other_op(rng: np.random.Generator) -> Question:
+    op = str(rng.choice(["convolution", "softmax", "Matmul", "dot"]))
+    about = f"fp8_support(device with compute_capability '9.0', op={op!r})"
+
+    def judge(answer: Header) -> Problem | None:
+        if "ValueError" in answer.get("error", {"types": ()})["types"]:
+            return None
+        came = f"ok={answer['ok']!r}" if "ok" in answer else answer["error"]["types"][0]
+        return Problem(f"{about}: expected ValueError, got {came}", next_step="Check `op` first (TODO 1).")
+
+    step = {
+        "kind": "support",
+        "function": "fp8_support",
+        "about": {**_gpu("9.0"), "device_kind": NAMES[0]},
+        "kwargs": {"op": op},
+        "te": AGREES,
+    }
+    return Question(OTHER_OP, about, step, judge)
 
 
 def _question(ask: Ask, rng: np.random.Generator) -> Question:

@@ -13,6 +13,8 @@ from autograder.plan import Arrays, Problem, Trace
 
 E4M3_MAX, E5M2_MAX = 448.0, 57344.0
 SCALE = Spec((), "float32")
+FLOAT = 43.7
+"""A scale as a float of Python: by it bfloat16 stays bfloat16, whose products round otherwise."""
 TOLERANCE = 1e-6
 HISTORIES: dict[str, Callable[[Array], Array]] = {
     "steady": lambda amax: amax,
@@ -39,25 +41,29 @@ OPTIONS: tuple[tuple[int, dict[str, float]], ...] = (
 
 @cache
 def delayed_scale_traces() -> tuple[Trace, ...]:
-    return tuple(_delayed_scale(length, options) for length, options in OPTIONS)
+    plain = (_delayed_scale(length, options) for length, options in OPTIONS)
+    return (*plain, _delayed_scale(4, {}, FLOAT))
 
 
 @cache
 def quantize_traces() -> tuple[Trace, ...]:
-    return (_quantize(Spec((8, 16), "float32")), _quantize(Spec((3, 5, 7), "bfloat16")))
+    plain = (_quantize(Spec((8, 16), "float32")), _quantize(Spec((3, 5, 7), "bfloat16")))
+    return (*plain, _quantize(Spec((16, 32), "bfloat16"), FLOAT))
 
 
-def _delayed_scale(length: int, options: dict[str, float]) -> Trace:
+def _delayed_scale(length: int, options: dict[str, float], fixed: float | None = None) -> Trace:
+    """`fixed`: the scale, where it is no array."""
     history = Spec((length,), "float32")
+    ins = (history,) if fixed else (history, SCALE)
     shown = "".join(f", {name}={value:g}" for name, value in options.items())
-    about = f"delayed_scale({history}, scale{shown})"
+    about = f"delayed_scale({history}, {_shown(fixed)}{shown})"
 
     def draw(rng: np.random.Generator, name: str) -> Arrays:
         amax = np.asarray(rng.uniform(0.5, 9.0, length)).astype(np.float32)
-        return HISTORIES[name](amax), np.asarray(rng.uniform(0.1, 100), np.float32)
+        return (HISTORIES[name](amax), np.asarray(rng.uniform(0.1, 100), np.float32))[: len(ins)]
 
     def judge(name: str, given: Arrays, outs: Arrays, reference: Arrays) -> Problem | None:
-        amax, scale = given[0].max(), given[1]
+        amax, scale = given[0].max(), _scale(given, fixed)
         with np.errstate(all="ignore"):
             fresh = (
                 np.float32(options.get("fp8_max", E4M3_MAX))
@@ -79,10 +85,10 @@ def _delayed_scale(length: int, options: dict[str, float]) -> Trace:
         step={
             "kind": "trace",
             "function": "delayed_scale",
-            "args": [history.to_json(), SCALE.to_json()],
-            "kwargs": options,
+            "args": [spec.to_json() for spec in ins],
+            "kwargs": {**options, **_fixed(fixed)},
         },
-        ins=(history, SCALE),
+        ins=ins,
         outs=(SCALE,),
         rounds=tuple(HISTORIES),
         draw=draw,
@@ -90,16 +96,18 @@ def _delayed_scale(length: int, options: dict[str, float]) -> Trace:
     )
 
 
-def _quantize(spec: Spec) -> Trace:
-    about = f"quantize_e4m3({spec}, scale)"
+def _quantize(spec: Spec, fixed: float | None = None) -> Trace:
+    """`fixed`: the scale, where it is no array."""
+    ins = (spec,) if fixed else (spec, SCALE)
+    about = f"quantize_e4m3({spec}, {_shown(fixed)})"
     out = Spec(spec.shape, "float8_e4m3fn")
 
     def draw(rng: np.random.Generator, name: str) -> Arrays:
         x = TENSORS[name](np.asarray(rng.standard_normal(spec.shape)).reshape(-1)).reshape(spec.shape)
-        return x.astype(DTYPES[spec.dtype]), np.asarray(rng.uniform(20, 90), np.float32)
+        return (x.astype(DTYPES[spec.dtype]), np.asarray(rng.uniform(20, 90), np.float32))[: len(ins)]
 
     def judge(name: str, given: Arrays, outs: Arrays, reference: Arrays) -> Problem | None:
-        x, scale = given
+        x, scale = given[0], _scale(given, fixed)
         with np.errstate(all="ignore"):
             want = np.clip(x.astype(np.float32) * scale, -E4M3_MAX, E4M3_MAX).astype(DTYPES[out.dtype])
         got_wide, want_wide = outs[0].astype(np.float32), want.astype(np.float32)
@@ -117,14 +125,31 @@ def _quantize(spec: Spec) -> Trace:
     return Trace(
         key=about,
         about=about,
-        step={"kind": "trace", "function": "quantize_e4m3", "args": [spec.to_json(), SCALE.to_json()]},
-        ins=(spec, SCALE),
+        step={
+            "kind": "trace",
+            "function": "quantize_e4m3",
+            "args": [spec.to_json() for spec in ins],
+            "kwargs": _fixed(fixed),
+        },
+        ins=ins,
         outs=(out,),
         rounds=tuple(TENSORS),
         draw=draw,
         judge=judge,
         float8=True,
     )
+
+
+def _shown(fixed: float | None) -> str:
+    return f"scale={fixed}" if fixed else "scale"
+
+
+def _fixed(fixed: float | None) -> dict[str, float]:
+    return {"scale": fixed} if fixed else {}
+
+
+def _scale(given: Arrays, fixed: float | None) -> Array:
+    return np.asarray(fixed, np.float32) if fixed else given[1]
 
 
 def _with(array: Array, place: int, value: float) -> Array:

@@ -33,6 +33,8 @@ class Call:
     fits: bool = False
     names: str = ""
     """Letters whose sizes the error must name."""
+    key: str = ""
+    """The dtype of the key, if not that of the others."""
 
 
 MISFITS = (
@@ -82,8 +84,13 @@ class Shapes:
         return f"shapes: {self.function}{self.on}, {call.what}"
 
     def _question(self, call: Call, sizes: dict[str, int]) -> Question:
-        specs = [Spec(tuple(sizes[letter] for letter in shape), self.dtype) for shape in call.shapes]
-        given = ", ".join(f"{name} {list(spec.shape)}" for name, spec in zip(NAMES, specs, strict=True))
+        dtypes = (self.dtype, call.key or self.dtype, self.dtype)
+        specs = [
+            Spec(tuple(sizes[letter] for letter in shape), dtype)
+            for shape, dtype in zip(call.shapes, dtypes, strict=True)
+        ]
+        shown = specs if call.key else [list(spec.shape) for spec in specs]
+        given = ", ".join(f"{name} {spec}" for name, spec in zip(NAMES, shown, strict=True))
         about = f"{self.function}({given}){self.on}, {call.what}"
         named = [sizes[letter] for letter in call.names]
         return Question(
@@ -129,7 +136,7 @@ def _raised(answer: Header, about: str, named: Sequence[int]) -> Problem | None:
     if error is None:
         return Problem(
             f"{about}: expected ValueError, but it returned an array of shape {answer['returned'][0]}",
-            "Sizes that do not fit broadcast into an answer.",
+            "What does not fit is cast or broadcast into an answer.",
         )
     if not {"ValueError", "TypeError"}.intersection(error["types"]):
         came = f"{error['types'][0]}: {error['message']}".removesuffix(": ")

@@ -15,6 +15,8 @@ class Support:
 
 
 def fp8_support(device, op="matmul"):
+    if op not in ("matmul", "attention"):
+        raise ValueError(f"there is no FP8 {op}")
     if device.platform in ("cpu", "tpu"):
         return Support(ok=False, reason=f"{device.platform} has no FP8")
     try:

@@ -25,6 +25,8 @@ def fp8_support(device, op="matmul"):
 
 
 def _refusals(device, op):
+    if op not in ("matmul", "attention"):
+        raise ValueError(f"there is no FP8 {op}")
     yield device.platform != "gpu" and f"platform: {device.platform}"
     match = re.match(r"(\d+)\.(\d+)$", getattr(device, "compute_capability", ""))
     yield not match and "compute capability unknown"

@@ -18,6 +18,8 @@ class Support:
 
 
 def fp8_support(device, op="matmul"):
+    if op not in ("matmul", "attention"):
+        raise ValueError(f"there is no FP8 {op}")
     needed = {"matmul": 8.9, "attention": 9.0}[op]
     if device.platform != "gpu":
         return Support(False, f"platform {device.platform} is not a GPU")

@@ -18,6 +18,8 @@ class Support:
 
 
 def fp8_support(device, op="matmul"):
+    if op not in ("matmul", "attention"):
+        raise ValueError(f"there is no FP8 {op}")
     return Support(False, "platform, compute capability or TransformerEngine")
 
 
