@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import cycle
@@ -37,6 +38,11 @@ ITS_OWN = "its own compute capability"
 """Stands in `Run.names` for the one that was drawn."""
 
 
+RULE = re.compile("(lowering|translation) rule", re.IGNORECASE)
+"""What is missing to those who compile or run the call to find out, where there is no GPU."""
+ASK = "Ask for cuDNN wherever the docstring says that it serves."
+DECIDE = "Compile or run nothing to find out: decide from dtype, head size, device, and what tracing raises."
+MAX_REASON = 200
 Alike = Mapping[str, Iterator[str]]
 
 
@@ -186,6 +192,12 @@ def _trace(evidence: Evidence, run: Run) -> Trace:
     return next(trace for trace in evidence.plan.traces if trace.key == run.case.key)
 
 
+def _cut(reason: object) -> str:
+    """Quoted, its beginning alone where it is long."""
+    shown = repr(reason)
+    return shown if len(shown) <= MAX_REASON else f"{shown[:MAX_REASON]}…"
+
+
 def _labels(evidence: Evidence, runs: tuple[Run, ...] | list[Run]) -> Problem | None:
     return next((problem for run in runs if (problem := label(evidence, run))), None)
 
@@ -208,9 +220,13 @@ def label(evidence: Evidence, run: Run) -> Problem | None:
         )
     if backend != run.backend:
         cannot = "cannot serve this call there" if run.backend == "xla" else "can serve this call there"
-        step = "Ask for cuDNN wherever the docstring says that it serves." if run.backend == "cudnn" else ""
+        said = "" if reason is None else f"; the reason it gave: {_cut(reason)}"
+        step = ASK if run.backend == "cudnn" else ""
+        if type(reason) is str and RULE.search(reason):
+            step = DECIDE
         return Problem(
-            f"{about}: expected backend={run.backend!r}, got {backend!r}: cuDNN {cannot}", next_step=step
+            f"{about}: expected backend={run.backend!r}, got {backend!r}: cuDNN {cannot}{said}",
+            next_step=step,
         )
     if backend == "cudnn":
         if reason is None:

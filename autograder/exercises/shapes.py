@@ -92,6 +92,7 @@ class Shapes:
         shown = specs if call.key else [list(spec.shape) for spec in specs]
         given = ", ".join(f"{name} {spec}" for name, spec in zip(NAMES, shown, strict=True))
         about = f"{self.function}({given}){self.on}, {call.what}"
+        sign = "It is cast to fit." if call.key else "Sizes that do not fit broadcast into an answer."
         named = [sizes[letter] for letter in call.names]
         return Question(
             key=self._key(call),
@@ -103,7 +104,7 @@ class Shapes:
                 **self.step,
             },
             judge=lambda answer: (
-                _answered(answer, about, specs[0]) if call.fits else _raised(answer, about, named)
+                _answered(answer, about, specs[0]) if call.fits else _raised(answer, about, named, sign)
             ),
         )
 
@@ -131,12 +132,13 @@ def _answered(answer: Header, about: str, want: Spec) -> Problem | None:
     return Problem(f"{about}: expected {want}, got {answer['returned']}")
 
 
-def _raised(answer: Header, about: str, named: Sequence[int]) -> Problem | None:
+def _raised(answer: Header, about: str, named: Sequence[int], sign: str) -> Problem | None:
+    """`sign`: what an answer is a sign of."""
     error = answer.get("error")
     if error is None:
         return Problem(
             f"{about}: expected ValueError, but it returned an array of shape {answer['returned'][0]}",
-            "What does not fit is cast or broadcast into an answer.",
+            sign,
         )
     if not {"ValueError", "TypeError"}.intersection(error["types"]):
         came = f"{error['types'][0]}: {error['message']}".removesuffix(": ")
