@@ -39,7 +39,8 @@ START = """\
 
 Fill in the cells that hold a TODO, and run them. The cell below each function grades what you have run so
 far, as the command `grade` does. This notebook has {points} points{waiting}, and {question} more for the
-question at its end.
+question at its end. Should `import autograder` fail there, this notebook's kernel has no attention-lab yet:
+ask your instructor how to install it.
 
 You may add cells of your own, and your functions may use what these define. Lines for IPython or the shell,
 and what is neither a definition nor an assignment, are no part of your solution.
