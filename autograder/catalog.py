@@ -16,7 +16,8 @@ LEAST = {GPU_CUDNN: (8, 0), GPU_FP8: (8, 9)}
 class Check:
     """`hint` is the next step on a failure; `function` is the one it asks about ("": the exercise's first).
 
-    `simulated` marks answers given to a double; `needs` says what it waits for, if not for this machine.
+    `simulated` marks answers given to a double, until the check named `real` has passed on a GPU; `needs` says
+    what it waits for, if not for this machine.
     """
 
     id: str
@@ -25,6 +26,7 @@ class Check:
     hint: str
     function: str = ""
     simulated: bool = False
+    real: str = ""
     needs: str = ""
 
 
@@ -94,6 +96,7 @@ EXERCISES = (
                 "backend and reason agree with the program, on doubles of a CPU, Ampere and Hopper",
                 "Decide once, from dtype, head size, device and what tracing raises; report that decision.",
                 simulated=True,
+                real="path",
             ),
             Check(
                 "turing",
@@ -108,6 +111,7 @@ EXERCISES = (
                 "values of the cuDNN path, emulated",
                 "Hand query, key and value to the cuDNN call as they came, with the same is_causal.",
                 simulated=True,
+                real="path",
             ),
             Check("path", 3, "the kernel that really ran", "Read the compiled HLO.", needs=GPU_CUDNN),
             Check("memory", 2, "temporary memory", "Force implementation='cudnn'.", needs=GPU_CUDNN),
@@ -217,6 +221,7 @@ EXERCISES = (
                 "run_with_fp8: init and apply inside autocast, or both without FP8",
                 "Open te.autocast around init and apply, and only where support.ok.",
                 simulated=True,
+                real="real_fp8",
                 function="run_with_fp8",
             ),
             Check(
