@@ -16,8 +16,8 @@ LEAST = {GPU_CUDNN: (8, 0), GPU_FP8: (8, 9)}
 class Check:
     """`hint` is the next step on a failure; `function` is the one it asks about ("": the exercise's first).
 
-    `simulated` marks answers given to a double, until the check named `real` has passed on a GPU; `needs` says
-    what it waits for, if not for this machine.
+    `simulated` marks answers given to a double, until the check named `real` has passed on a GPU; `needs`
+    says what it waits for, if not for this machine.
     """
 
     id: str
