@@ -111,12 +111,16 @@ class _BlackBox:
     specs: tuple[Spec, ...]
     calls: int = 0
 
-    def answer(self, blob: bytes) -> bytes:
-        """The output's bytes, or none where the budget is spent."""
+    def answer(self, blob: bytes) -> tuple[Header, bytes]:
+        """The output's bytes, or why this call is refused."""
         self.calls += 1
         if self.calls > CALL_BUDGET:
-            return b""
-        return pack([self.function(*unpack(blob, self.specs))])
+            return {"refused": "the call budget for this attention function is spent"}, b""
+        arrays = unpack(blob, self.specs)
+        try:
+            return {}, pack([self.function(*arrays)])
+        except Exception as error:  # of ours, on arrays of a learner's choice
+            return {"refused": f"no answer for these arrays: {type(error).__name__}: {error}"}, b""
 
 
 async def _answer(child: Child, index: int, black_boxes: Mapping[int, _BlackBox]) -> tuple[Header, bytes]:
@@ -127,7 +131,7 @@ async def _answer(child: Child, index: int, black_boxes: Mapping[int, _BlackBox]
             break
         if type(header["call"]) is not int or header["call"] != index or index not in black_boxes:
             raise WireError("a call of an attention function that was not handed over")
-        await child.send({}, black_boxes[index].answer(blob))
+        await child.send(*black_boxes[index].answer(blob))
     if type(header.get("step")) is not int or header.pop("step") != index:
         raise WireError(f"expected the answer to step {index}")
     return header, blob

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from autograder import inputs, oracle
@@ -29,6 +31,11 @@ DIFFERENCES = (("T = S", 8, 8), ("T < S", 4, 9))
 TURNED = ("", " turned")
 """The same numbers with batch rows, heads and sign exchanged: the largest is not in the first of both."""
 SOUND_STEP = "Look at outputs t < s alone, and allow for rounding: compare with a limit, never for equality."
+MOST = 3.0
+"""By how much an entry may be changed."""
+CHANGE_STEP = (
+    f"Change each entry by {MOST:g} at most, and keep it finite: what more than that moves is no leak."
+)
 DIFFERENCE_TOLERANCE = 1e-4
 """Of the largest entry of full attention; two right float32 answers differ by some 1e-6."""
 
@@ -106,7 +113,38 @@ def _questions(rng: np.random.Generator, group: str, pair: Twins) -> list[Questi
     return made
 
 
+@dataclass
+class Watched:
+    """An attention function that remembers how key and value differed from those handed over."""
+
+    function: Function
+    key: Array
+    value: Array
+    largest: float = 0.0
+    finite: bool = True
+
+    def __call__(self, query: Array, key: Array, value: Array) -> Array:
+        for given, came in ((self.key, key), (self.value, value)):
+            change = np.abs(came.astype(np.float64) - given.astype(np.float64))
+            if np.isfinite(change).all():
+                self.largest = max(self.largest, float(change.max()))
+            else:
+                self.finite = False
+        return self.function(query, key, value)
+
+    def false_alarm(self) -> tuple[str, str]:
+        """Why a sound function was called a leak, perhaps, and the next step."""
+        if not self.finite:
+            return "A sound function is called a leak, after a change to NaN or infinity.", CHANGE_STEP
+        if self.largest > 1.1 * MOST:  # in bfloat16 a change is rounded
+            changed = f"after a change by {self.largest:.3g}; {MOST:g} is the most"
+            return f"A sound function is called a leak, {changed}.", CHANGE_STEP
+        return "A sound function is called a leak.", SOUND_STEP
+
+
 def _question(key: str, about: str, right: bool, arrays: tuple[Array, ...], function: Function) -> Question:
+    watched = Watched(function, arrays[1], arrays[2])
+
     def judge(answer: Header) -> Problem | None:
         if problem := explain(answer, about):
             return problem
@@ -116,11 +154,11 @@ def _question(key: str, about: str, right: bool, arrays: tuple[Array, ...], func
             return Problem(f"{about}: expected True or False, got {answer['value']!r}")
         detail = f"{about}: expected {right}, got {answer['value']}"
         if right:
-            return Problem(detail, "A sound function is called a leak.", SOUND_STEP)
+            return Problem(detail, *watched.false_alarm())
         return Problem(detail, "A leak is not seen.")
 
     step = {"kind": "black_box", "function": "is_causal"}
-    return Question(key, about, step, judge, arrays, function)
+    return Question(key, about, step, judge, arrays, watched)
 
 
 def _key(group: str, name: str, t: int, s: int, dtype: str, kind: str) -> str:

@@ -64,7 +64,8 @@ def _function(weigh: Weights | _Shifted, bias: _Bias, dtype: str) -> Function:
             weights = weigh(scores, causal)
         return oracle.combine(weights, value).astype(DTYPES[dtype])
 
-    return attention
+    # A learner may hand over what is not finite, or so large that nothing finite comes of it.
+    return np.errstate(all="ignore")(attention)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class BlackBox:
 
     def _answer(self, *arrays: Any) -> Array:
         blob = pack(np.asarray(array) for array in arrays)
-        _, out = self._ask({"call": self._step}, blob)
+        header, out = self._ask({"call": self._step}, blob)
         if not out:
-            raise RuntimeError("the call budget for this attention function is spent")
+            raise RuntimeError(header["refused"])
         return unpack(out, self._specs[:1])[0]
