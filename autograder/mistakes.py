@@ -126,6 +126,16 @@ def _right(case: Case) -> Array:
     return case.output(case.scores)
 
 
+def _heads_exchanged(case: Case) -> Array | None:
+    """(B, T, K, G, H) folded into heads as (G, K)."""
+    batch, queries, heads, size = case.query.shape
+    shared = case.key.shape[2]
+    if shared in (1, heads):
+        return None
+    grouped = _right(case).reshape(batch, queries, shared, heads // shared, size)
+    return grouped.swapaxes(2, 3).reshape(case.query.shape)
+
+
 def _heads(pick: Callable[[Case], Array]) -> Compute:
     """Query head n uses key/value head pick(case)[n]."""
 
@@ -281,6 +291,12 @@ MISTAKES: tuple[Mistake, ...] = (
         _causal(lambda c: c.masked(oracle.visible(c.queries, c.keys, window=(0, None)))),
     ),
     Mistake(
+        "mask the wrong way round",
+        "Position t sees the keys s > t, and hides s ≤ t: the mask is the wrong way round.",
+        "jnp.where(mask, scores, low) keeps the scores where the mask is True: make it True for s ≤ t.",
+        _causal(lambda c: c.masked(~c.seen)),
+    ),
+    Mistake(
         "mask after the softmax",
         "Hidden weights are set to 0 after the softmax: the rows do not add up to 1.",
         _BEFORE,
@@ -309,6 +325,12 @@ MISTAKES: tuple[Mistake, ...] = (
         "All query heads use key/value head 0.",
         _HEADS,
         _heads(lambda c: np.zeros(c.heads, int)),
+    ),
+    Mistake(
+        "output heads exchanged",
+        "The heads of the output are in the order (G, K) and should be in the order (K, G).",
+        "Bring the output to (B, T, K, G, H) before its last reshape: head n is group n // G, member n % G.",
+        _heads_exchanged,
     ),
     Mistake(
         "mean of the values",

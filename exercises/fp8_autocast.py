@@ -2,6 +2,8 @@
 
 TransformerEngine (TE) is imported inside the functions that need it, so that this module also loads on a
 laptop: `import transformer_engine.jax as te` gives `te.autocast` and `te.quantize` (TE 2.10 and later).
+
+The file imports installed packages alone, no other file of yours.
 """
 
 import re

@@ -3,6 +3,8 @@
 A language model that sees the word it should predict trains beautifully and is worth nothing. A loose test
 does not notice: with a mask one position too far most of the numbers are almost right. So test what "causal"
 means: change the future, and see whether the past moves.
+
+The file imports installed packages alone, no other file of yours.
 """
 
 from collections.abc import Callable
@@ -58,8 +60,9 @@ def first_last_difference(
 
         first = max over b, n, h of |causal[b, 0, n, h] - full[b, 0, n, h]|;  last the same at t = T - 1
 
-    With T = S the last position sees everything either way, and the first sees only itself when causal. If
-    you find the two the other way round, the mask is transposed.
+    The formula is this course's own; full attention is that of `causal_attention` with s over all keys. With
+    T = S the last position sees everything either way, and the first sees only itself when causal. If you
+    find the two the other way round, the mask is transposed.
 
     Args:
         query, key, value: as in `causal_attention`, float32, concrete arrays.
@@ -86,9 +89,10 @@ def first_last_difference(
 def is_causal(attention: Attention, query: jax.Array, key: jax.Array, value: jax.Array) -> bool:
     """Whether no output position of `attention` can see a later key or value.
 
-    Output t can see position s > t if some change of key[:, s] or value[:, s], no entry by more than 3, moves
-    output[:, t] by more than 1e-3 of its largest entry. What you are asked about is clear by ten times: a
-    leak moves it by more than 1e-2, and rounding by less than 1e-4, or by one step of bfloat16, 2^-7.
+    The definition is this course's own. Output t can see position s > t if some change of key[:, s] or
+    value[:, s], no entry by more than 3, moves output[:, t] by more than 1e-3 of its largest entry. What you
+    are asked about is clear by ten times: a leak moves it by more than 1e-2, and rounding by less than 1e-4,
+    or by one step of bfloat16, 2^-7.
 
     A leak can hide: in late positions only, in one head or one batch row, in the keys only (a mask after the
     softmax whose weights are not normalised again) or in the values only. A gradient at one point can miss

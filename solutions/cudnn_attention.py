@@ -3,6 +3,8 @@
 `jax.nn.dot_product_attention` has two implementations. "xla" takes everything; "cudnn" is one fused kernel
 that is much faster and never stores the (B, N, T, S) scores, but it needs an NVIDIA GPU and is choosy about
 dtypes and shapes. Left to itself (`implementation=None`) JAX runs "xla": who wants the kernel asks for it.
+
+The file imports installed packages alone, no other file of yours.
 """
 
 from dataclasses import dataclass

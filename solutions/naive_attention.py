@@ -2,6 +2,8 @@
 
 Write scaled dot-product attention with basic array operations, such as `jnp.einsum` and `jax.nn.softmax`.
 This is the formula that every faster kernel computes, and what you will compare the others with.
+
+The file imports installed packages alone, no other file of yours.
 """
 
 import math

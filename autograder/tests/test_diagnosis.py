@@ -104,6 +104,13 @@ def heads_of(pick: Callable[[int, int, int], int]) -> Wrong:
     return attend
 
 
+def heads_exchanged(q: Array, k: Array, v: Array, causal: bool) -> Array:
+    """The groups of heads of the output come out as (G, K)."""
+    b, t, n, h = q.shape
+    out = right(q, k, v, causal).reshape(b, t, k.shape[2], n // k.shape[2], h)
+    return out.transpose(0, 1, 3, 2, 4).reshape(q.shape)
+
+
 def mean(q: Array, k: Array, v: Array, causal: bool) -> Array:
     weights = f32(seen(q, k, causal))
     weights = np.broadcast_to(weights / weights.sum(axis=-1, keepdims=True), scores32(q, k).shape)
@@ -163,6 +170,7 @@ EITHER: dict[str, Wrong] = {
     ),
     "output in layout BNTH": lambda q, k, v, c: right(q, k, v, c).transpose(0, 2, 1, 3),
     "head n uses n % K": heads_of(lambda n, heads, shared: n % shared),
+    "output heads exchanged": heads_exchanged,
     "all heads share one": heads_of(lambda n, heads, shared: 0),
     "mean of the values": mean,
     "all zeros": lambda q, k, v, c: np.zeros_like(q),
@@ -173,6 +181,7 @@ CAUSAL: dict[str, Wrong] = {
     "mask one too wide": mask_of(at_most(1)),
     "mask aligned bottom-right": mask_of(lambda t, s: at_most(s - t)(t, s)),
     "mask transposed": mask_of(at_least(0)),
+    "mask the wrong way round": mask_of(at_least(1)),
     "mask after the softmax": after_softmax,
     "mask sets scores to zero": zero_scores,
     "mean of all values": mean_of_all,
@@ -223,6 +232,15 @@ def test_a_mask_that_hides_the_diagonal_may_give_nan_in_the_first_row() -> None:
     out = mask_of(at_most(-1), -np.inf)(query, key, value, True)
     assert np.isnan(out[:, 0]).all()
     assert name_of(explain(out, query, key, value, is_causal=True, limit=5e-6)) == "mask hides the diagonal"
+
+
+@pytest.mark.parametrize("low", [-1e9, -np.inf])
+def test_a_mask_the_wrong_way_round_leaves_the_last_rows_open(low: float) -> None:
+    for shapes in (((2, 9, 2, 8), (2, 9, 2, 8)), ((2, 9, 2, 8), (2, 5, 2, 8)), SHAPES):
+        query, key, value = drawn(0, shapes=shapes)
+        out = mask_of(at_least(1), low)(query, key, value, True)
+        found = explain(out, query, key, value, is_causal=True, limit=5e-6)
+        assert name_of(found) == "mask the wrong way round"
 
 
 @pytest.mark.parametrize(("name", "wrong"), HALF.items())
