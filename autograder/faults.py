@@ -39,6 +39,10 @@ SAID: dict[str, tuple[str, str]] = {
         "A function under jax.jit returned or took what is no array.",
         "Remove the jax.jit decorator: the grader compiles. Under jit only arrays go in and out.",
     ),
+    "F16_F16_F32": (
+        "JAX's own attention compiles float16 on GPUs only.",
+        "Cast the arrays to float32 first, and the result back at the end.",
+    ),
     "do(?:es)? not support JVP|cannot be differentiated|[Rr]everse-mode": (
         "It holds an operation that JAX cannot differentiate.",
         "Write it with operations that have gradients: lax.scan or array operations, no lax.while_loop, no "

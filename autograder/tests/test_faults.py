@@ -67,6 +67,12 @@ def test_input_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     assert problem.next_step.startswith("Remove input(): nobody types")
 
 
+def test_the_library_compiles_float16_on_gpus_only() -> None:
+    problem = explained("x = jnp.ones((1, 2, 1, 8), 'float16'); return jax.nn.dot_product_attention(x, x, x)")
+    assert problem.diagnosis.startswith("JAX's own attention compiles float16 on GPUs only")
+    assert problem.next_step.startswith("Cast the arrays to float32 first")
+
+
 def test_only_arrays_leave_a_function_under_jit() -> None:
     head = "Run = dataclasses.make_dataclass('Run', ['output'])\njitted = jax.jit(lambda x: Run(x))\n"
     problem = explained("return jitted(x).output", head=head)
