@@ -27,6 +27,8 @@ CALLBACK = (
 )
 NO_CALLBACK = "Remove the call; print while you develop, not here."
 SMALLER = "Look for an array or a list that is far too large, or that keeps growing."
+# JAX names the function that it traces: that is the grader's, in a file that no learner has.
+TRACED = re.compile(r"\s*The error occurred while tracing the function program at .*", re.DOTALL)
 # By what the message says: JAX gives the same type to many mistakes. The first that is found counts.
 SAID: dict[str, tuple[str, str]] = {
     "host_callbacks": ("", NO_CALLBACK),
@@ -91,7 +93,7 @@ def explain(answer: Header, about: str) -> Problem | None:
     error = answer.get("error")
     if error is None:
         return None
-    kind, message = error["types"][0], error["message"]
+    kind, message = error["types"][0], TRACED.sub("", error["message"])
     line = f" at line {error['line']}" if error["line"] else ""
     raised = f"{kind}{line}: {message}".removesuffix(": ")
     diagnosis, next_step = _known(error)

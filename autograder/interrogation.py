@@ -17,7 +17,7 @@ from autograder.wire import Header, WireError
 CALL_BUDGET = 6000
 """Calls of one black box; a thorough check of these sizes needs some hundreds."""
 MAX_FRAME = 4 * 1024 * 1024
-"""Bytes of one artifact as it comes; the runner refuses most that are smaller, in words of its own."""
+"""Bytes of arrays or of a program in one frame; which programs are too large, the runner says."""
 
 KEYS: dict[str, frozenset[str]] = {
     "trace": frozenset({"labels", "outs"}),

@@ -8,7 +8,10 @@ PLAIN = "Write it with plain JAX operations: matrix products, softmax, sums, whe
 
 
 class Refusal(Exception):
-    """An artifact that is not run; `code` is a stable word, `message` says why, `next_step` what to do."""
+    """An artifact that is not run; `code` is a stable word, `message` says why, `next_step` what to do.
+
+    Without a next step, the hint of the check that asked applies.
+    """
 
     def __init__(self, code: str, message: str, next_step: str = PLAIN) -> None:
         super().__init__(f"{message} {next_step}")

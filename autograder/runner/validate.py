@@ -211,11 +211,8 @@ class _Walk:
             return
         if name.startswith("__cudnn$"):
             if self.job.cudnn is None:
-                raise Refusal(
-                    "cudnn",
-                    f"the program calls cuDNN ({shown(name)}) where it should not.",
-                    "Ask for implementation='cudnn' only where cuDNN serves, and for 'xla' elsewhere.",
-                )
+                # A wrong decision rather than a wrong program: the check's own hint says what to look at.
+                raise Refusal("cudnn", f"the program calls cuDNN ({shown(name)}) where it should not.", "")
             if name != allowed.CUDNN:
                 raise Refusal(
                     "cudnn",

@@ -53,7 +53,8 @@ def test_an_error_of_no_known_kind_is_corrected_where_it_stands() -> None:
 
 def test_block_until_ready_waits_for_nothing_while_tracing() -> None:
     problem = explained("return (x + 1).block_until_ready()")
-    assert problem.detail.startswith("it: raised AttributeError at line 4: ")
+    assert problem.detail.startswith("it: raised AttributeError at line 4: The 'block_until_ready' method")
+    assert problem.detail.endswith("on traced array with shape float32[4].")  # and of no file of ours
     assert problem.next_step.startswith("Remove .block_until_ready(): while JAX traces")
 
 

@@ -112,6 +112,12 @@ def test_temporary_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         compile_program([entry])
 
 
+def test_a_cudnn_call_where_none_should_be_leaves_the_next_step_to_the_check() -> None:
+    with pytest.raises(Refusal, match="where it should not") as refusal:
+        validate(forged.job(forged.custom_call("__cudnn$fmhaSoftmax")))
+    assert refusal.value.next_step == ""
+
+
 HONEST_MISTAKES = {
     "linalg": lambda x: x + jnp.linalg.cholesky(jnp.outer(x, x) + jnp.eye(4))[0],
     "random": lambda x: x + jax.lax.rng_uniform(0.0, 1.0, (4,)),  # type: ignore[no-untyped-call]
