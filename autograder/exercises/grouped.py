@@ -92,7 +92,9 @@ def _copies(evidence: Evidence) -> Problem | None:
 
 def _cache(rng: np.random.Generator, dtype: str, spelling: str) -> Question:
     itemsize = CACHES[dtype]
-    batch, seq_len, heads, head_dim = (int(rng.integers(1, most)) for most in (9, 9000, 13, 257))
+    # So many that the bytes do not fit into 32 bits.
+    drawn = ((8, 17), (2**17, 200_000), (8, 13), (128, 257))
+    batch, seq_len, heads, head_dim = (int(rng.integers(*within)) for within in drawn)
     right = 2 * batch * seq_len * heads * head_dim * itemsize
     about = f"kv_cache_bytes({batch}, {seq_len}, {heads}, {head_dim}, {SPELLINGS[spelling].format(dtype)})"
 
@@ -121,6 +123,10 @@ def miscounted(came: float, right: int, itemsize: int) -> str:
         (right // 2, "K or V alone is counted"),
         (right * 2 // itemsize, "two bytes an element are counted, whatever the dtype"),
         (right // itemsize, "the dtype's bytes are not counted"),
+        (
+            (right + 2**31) % 2**32 - 2**31,
+            "the product overflows 32 bits, as JAX's does; Python's ints do not",
+        ),
     )
     found = ", or ".join(mistake for count, mistake in known if count == came)
     return f"{found[0].upper()}{found[1:]}." if found else ""

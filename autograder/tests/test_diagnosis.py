@@ -434,3 +434,9 @@ def test_a_wrong_cache_size_names_every_mistake_that_gives_it(came: float, items
 
 def test_a_cache_size_of_no_known_mistake_gets_no_diagnosis() -> None:
     assert miscounted(1601, 1600, 2) == ""
+
+
+def test_a_count_that_overflows_32_bits() -> None:
+    right = 3 * 2**31 + 5
+    for itemsize in (1, 2, 4):
+        assert miscounted(-(2**31) + 5, right, itemsize).startswith("The product overflows 32 bits")

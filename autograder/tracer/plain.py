@@ -13,7 +13,7 @@ TEXT_CAP = 2000
 
 
 def plain(value: Any) -> Any:
-    """bool, int, float, str, None, or a sequence of these; scalar arrays count as their number."""
+    """bool, int, float, str, None, or a sequence of these; scalar arrays but those of ints count as theirs."""
     if value is None or type(value) in (bool, int, float):
         return _number(value)
     if isinstance(value, str):
@@ -23,6 +23,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic, jax.Array)):
         if value.ndim:
             raise WrongValue(f"the answer is an array of shape {value.shape}; a single value was expected")
+        if value.dtype.kind in "iu":  # of 32 bits, perhaps, which overflow
+            raise WrongValue(f"the answer is {value!r}, no int of Python")
         return _number(
             np.asarray(value).astype(np.float64 if value.dtype.kind == "V" else value.dtype).item()
         )
