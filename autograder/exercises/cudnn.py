@@ -38,10 +38,16 @@ ITS_OWN = "its own compute capability"
 """Stands in `Run.names` for the one that was drawn."""
 
 
-RULE = re.compile("(lowering|translation) rule", re.IGNORECASE)
+RULE = re.compile("(lowering|translation) rule|block_until_ready", re.IGNORECASE)
 """What is missing to those who compile or run the call to find out, where there is no GPU."""
 ASK = "Ask for cuDNN wherever the docstring says that it serves."
 DECIDE = "Compile or run nothing to find out: decide from dtype, head size, device, and what tracing raises."
+BY_NAME = "Names are drawn at random here: decide by capability."
+PLATFORM = "Compare the platform with 'gpu': so JAX calls an NVIDIA GPU."
+SPELLING = "Write the label exactly as the docstring has it."
+REPORT = "Ask for the implementation by name, 'cudnn' or 'xla', and return the name that you asked for."
+NO_REASON = "Return reason=None where cuDNN ran."
+NAME_IT = "Put the value that decided (platform, dtype, head size or capability) into the reason."
 MAX_REASON = 200
 Alike = Mapping[str, Iterator[str]]
 
@@ -184,7 +190,9 @@ def _one_reason(evidence: Evidence) -> Problem | None:
         other = said.setdefault(reason, run)
         if ("head" in other.names) is not ("head" in run.names):
             about, other_about = (_trace(evidence, one).about for one in (run, other))
-            return Problem(f"{about}: the same reason as for {other_about}: {reason!r}")
+            return Problem(
+                f"{about}: the same reason as for {other_about}: {_cut(reason)}", next_step=NAME_IT
+            )
     return None
 
 
@@ -212,31 +220,50 @@ def label(evidence: Evidence, run: Run) -> Problem | None:
     backend, reason = labels.get("backend"), labels.get("reason")
     called = any(name.startswith(CUDNN_CALL) for name in evidence.facts[key].custom_calls)
     if backend not in ("cudnn", "xla"):
-        return Problem(f"{about}: expected backend 'cudnn' or 'xla', got {backend!r}")
+        return Problem(f"{about}: expected backend 'cudnn' or 'xla', got {_cut(backend)}", next_step=SPELLING)
     if called is not (backend == "cudnn"):
         held = f"a call of {CUDNN_CALL}…" if called else "no cuDNN call"
         return Problem(
-            f"{about}: backend={backend!r}, but the program holds {held}", "The label is not what runs."
+            f"{about}: backend={backend!r}, but the program holds {held}",
+            "The label is not what runs.",
+            REPORT,
         )
     if backend != run.backend:
         cannot = "cannot serve this call there" if run.backend == "xla" else "can serve this call there"
         said = "" if reason is None else f"; the reason it gave: {_cut(reason)}"
-        step = ASK if run.backend == "cudnn" else ""
-        if type(reason) is str and RULE.search(reason):
-            step = DECIDE
         return Problem(
             f"{about}: expected backend={run.backend!r}, got {backend!r}: cuDNN {cannot}{said}",
-            next_step=step,
+            next_step=_turned_away(run, trace.step["device"], str(reason)) if run.backend == "cudnn" else "",
         )
     if backend == "cudnn":
         if reason is None:
             return None
-        return Problem(f"{about}: cuDNN ran, so reason must be None; got {reason!r}")
+        return Problem(f"{about}: cuDNN ran, so reason must be None; got {_cut(reason)}", next_step=NO_REASON)
     if type(reason) is not str or not reason.strip():
-        return Problem(f"{about}: expected a reason for the fallback, a sentence; got {reason!r}")
+        return Problem(
+            f"{about}: expected a reason for the fallback, a sentence; got {_cut(reason)}", next_step=NAME_IT
+        )
     own = str((trace.step["device"] or {}).get("compute_capability"))
     names = [own if name == ITS_OWN else name for name in run.names]
     if names and not any(name in reason for name in names):
         wanted = " or ".join(names)
-        return Problem(f"{about}: expected a reason that names the cause ({wanted}); got {reason!r}")
+        return Problem(
+            f"{about}: expected a reason that names the cause ({wanted}); got {_cut(reason)}",
+            next_step=NAME_IT,
+        )
     return None
+
+
+def _turned_away(run: Run, device: Header, reason: str) -> str:
+    """The next step for who turned away a device that cuDNN serves, by the reason that was given."""
+    own, least = device["compute_capability"], "9.0" if run.case.sizes[-1] > 128 else "8.0"
+    said, names_it = reason.lower(), own in reason
+    if RULE.search(reason):
+        return DECIDE
+    if device["device_kind"].lower() in said:
+        return BY_NAME
+    by_number = names_it or "capability" in said
+    # A reason may name the least, 8.0, on a device that has it.
+    if ("platform" in said and (own == least or not names_it)) or ("cuda" in said and not by_number):
+        return PLATFORM
+    return f"Compare the capability as numbers: {own} is not below {least}." if by_number else ASK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.exercises.cudnn import ON_CUDNN, ON_TURING, Run, label, plan
+from autograder.exercises.cudnn import LABELLED, ON_CUDNN, ON_TURING, Run, label, plan
 from autograder.plan import Evidence, Facts
 from autograder.source import parse
 
@@ -26,7 +26,57 @@ def test_a_false_fallback_is_shown_with_its_reason() -> None:
     assert len(problem.detail) < 450 and problem.next_step.startswith("Ask for cuDNN")
 
 
-@pytest.mark.parametrize("reason", ["MLIR translation rule for primitive 'x' not found", "no lowering rule"])
+def test_each_wrong_label_and_reason_has_a_step_of_its_own() -> None:
+    for run, backend, reason, step in (
+        (ON_CUDNN[0], "cuDNN", None, "Write the label exactly as the docstring has it."),
+        (ON_CUDNN[0], "cudnn", "ok", "Return reason=None where cuDNN ran."),
+        (ON_TURING[0], "xla", "cuDNN not available", "Put the value that decided"),
+        (ON_TURING[0], "xla", None, "Put the value that decided"),
+    ):
+        problem = label(labelled(run, backend, reason), run)
+        assert problem and problem.next_step.startswith(step)
+
+
+def test_a_label_that_is_not_what_runs_is_about_the_implementation() -> None:
+    evidence = labelled(ON_CUDNN[0], "xla", "why not")
+    evidence.facts[ON_CUDNN[0].case.key] = Facts(("__cudnn$fmhaSoftmax",), 1)
+    problem = label(evidence, ON_CUDNN[0])
+    assert problem and problem.next_step.startswith("Ask for the implementation by name")
+
+
+@pytest.mark.parametrize(
+    ("place", "reason", "step"),
+    [
+        (
+            0,
+            "compute capability {own} is below 8.0",
+            "Compare the capability as numbers: {own} is not below 8.0.",
+        ),
+        (0, "platform gpu of {own} is too old", "Compare the capability as numbers: {own} is not below 8.0."),
+        (0, "CUDA of capability 8.0 is needed", "Compare the capability as numbers: {own} is not below 8.0."),
+        (1, "H = 256 needs 9.0, not {own}", "Compare the capability as numbers: {own} is not below 9.0."),
+        (0, "{name} is too old", "Names are drawn at random here: decide by capability."),
+        (0, "platform 'gpu' is not 'cuda'", "Compare the platform with 'gpu'"),
+        (0, "needs CUDA, got gpu", "Compare the platform with 'gpu'"),
+        (0, "not today", "Ask for cuDNN wherever the docstring says that it serves."),
+    ],
+)
+def test_who_turns_away_a_device_is_told_by_the_reason(place: int, reason: str, step: str) -> None:
+    run = [run for run in LABELLED if run.backend == "cudnn"][place]
+    trace = next(t for t in labelled(run, "xla", None).plan.traces if t.key == run.case.key)
+    words = {"own": trace.step["device"]["compute_capability"], "name": trace.step["device"]["device_kind"]}
+    problem = label(labelled(run, "xla", reason.format(**words)), run)
+    assert problem and problem.next_step.startswith(step.format(**words))
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "MLIR translation rule for primitive 'x' not found",
+        "no lowering rule",
+        "The 'block_until_ready' method is not available on traced array",
+    ],
+)
 def test_who_compiles_to_find_out_is_told(reason: str) -> None:
     problem = label(labelled(ON_CUDNN[0], "xla", reason), ON_CUDNN[0])
     assert problem and problem.next_step.startswith("Compile or run nothing to find out")
