@@ -38,6 +38,8 @@ ITS_OWN = "its own compute capability"
 """Stands in `Run.names` for the one that was drawn."""
 
 
+ELSEWHERE = "not from its cuDNN call"
+"""As the runner says it of an output."""
 RULE = re.compile("(lowering|translation) rule|block_until_ready", re.IGNORECASE)
 """What is missing to those who compile or run the call to find out, where there is no GPU."""
 ASK = "Ask for cuDNN wherever the docstring says that it serves."
@@ -175,11 +177,22 @@ def _verdicts(evidence: Evidence) -> Verdicts:
     started = (ON_CPU[0].case.key, ON_CUDNN[0].case.key)
     return {
         "xla_values": evidence.first(run.case.key for run in ON_CPU),
-        "errors": evidence.first((*started, *(key for shapes in SHAPES for key in shapes.keys)), ()),
+        "errors": next(filter(None, (_started(evidence, key) for key in started)), None)
+        or evidence.first((key for shapes in SHAPES for key in shapes.keys), ()),
         "labels": _labels(evidence, labelled) or _one_reason(evidence),
         "turing": _labels(evidence, ON_TURING),
         "cudnn_values": _labels(evidence, ON_CUDNN) or evidence.first(run.case.key for run in ON_CUDNN),
     }
+
+
+def _started(evidence: Evidence, key: str) -> Problem | None:
+    """The problem before its numbers; with its label, where the output does not come from its cuDNN call."""
+    problem = evidence.first((key,), ())
+    labels = evidence.answers.get(key, {}).get("labels", {})
+    if problem is None or ELSEWHERE not in problem.detail or labels.get("backend") != "xla":
+        return problem
+    said = f"{problem.detail} Its own label: backend='xla', reason={_cut(labels.get('reason'))}"
+    return replace(problem, detail=said, next_step=DECIDE)
 
 
 def _one_reason(evidence: Evidence) -> Problem | None:
@@ -214,7 +227,7 @@ def label(evidence: Evidence, run: Run) -> Problem | None:
     """Backend and reason against the program that was traced, in both directions, then against the device."""
     trace = _trace(evidence, run)
     key, about = trace.key, trace.about
-    if problem := evidence.first((key,), ()):
+    if problem := _started(evidence, key):
         return problem
     labels = evidence.answers[key]["labels"]
     backend, reason = labels.get("backend"), labels.get("reason")

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+
+import jax
 import numpy as np
 import pytest
 
-from autograder.exercises.cudnn import LABELLED, ON_CUDNN, ON_TURING, Run, label, plan
-from autograder.plan import Evidence, Facts
+from autograder.exercises.cudnn import LABELLED, ON_CPU, ON_CUDNN, ON_TURING, Run, judge, label, plan
+from autograder.plan import Evidence, Facts, Problem
+from autograder.runner.refusal import Refusal
+from autograder.runner.validate import validate
 from autograder.source import parse
+from autograder.tests.runner import honest
+from autograder.tests.runner.honest import KEY, QUERY, Case, library, types
 
 
 def labelled(run: Run, backend: str, reason: str | None) -> Evidence:
@@ -67,6 +74,24 @@ def test_who_turns_away_a_device_is_told_by_the_reason(place: int, reason: str, 
     words = {"own": trace.step["device"]["compute_capability"], "name": trace.step["device"]["device_kind"]}
     problem = label(labelled(run, "xla", reason.format(**words)), run)
     assert problem and problem.next_step.startswith(step.format(**words))
+
+
+def test_a_call_that_was_tried_and_given_up_is_shown_with_its_label() -> None:
+    """As the runner refuses it: the call is still in the program, the output comes from elsewhere."""
+
+    def given_up(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
+        jax.jit(functools.partial(library, implementation="cudnn"))(query, key, value)
+        return library(query, key, value)  # type: ignore[no-any-return, no-untyped-call]
+
+    with pytest.raises(Refusal) as refused:
+        validate(honest.job(Case("given up", given_up, types(QUERY, KEY, "bfloat16"), cudnn=False)))
+    run, waits = ON_CUDNN[0], "The 'block_until_ready' method is not available on traced array"
+    evidence = labelled(run, "xla", waits)
+    evidence.judged.add((ON_CPU[0].case.key, ""))
+    evidence.problems[run.case.key, ""] = Problem(refused.value.message, next_step=refused.value.next_step)
+    for problem in (label(evidence, run), judge(evidence)["errors"]):
+        assert problem and "not from its cuDNN call. Its own label: backend='xla', reason=" in problem.detail
+        assert waits in problem.detail and problem.next_step.startswith("Compile or run nothing to find out")
 
 
 @pytest.mark.parametrize(
