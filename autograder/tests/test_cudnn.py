@@ -87,7 +87,10 @@ def test_a_call_that_was_tried_and_given_up_is_shown_with_its_label() -> None:
         validate(honest.job(Case("given up", given_up, types(QUERY, KEY, "bfloat16"), cudnn=False)))
     run, waits = ON_CUDNN[0], "The 'block_until_ready' method is not available on traced array"
     evidence = labelled(run, "xla", waits)
-    evidence.judged.add((ON_CPU[0].case.key, ""))
+    on_cpu = labelled(ON_CPU[0], "xla", "the platform is cpu")
+    evidence.judged |= on_cpu.judged
+    evidence.answers |= on_cpu.answers
+    evidence.facts |= on_cpu.facts
     evidence.problems[run.case.key, ""] = Problem(refused.value.message, next_step=refused.value.next_step)
     for problem in (label(evidence, run), judge(evidence)["errors"]):
         assert problem and "not from its cuDNN call. Its own label: backend='xla', reason=" in problem.detail
