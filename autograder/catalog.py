@@ -174,7 +174,12 @@ EXERCISES = (
         "Grouped-query attention without copies",
         ("grouped_query_attention", "kv_cache_bytes"),
         (
-            Check("float32", 4, "values in float32, G = 1 to N", "Query head n uses key/value head n // G."),
+            Check(
+                "float32",
+                4,
+                "values in float32, G = 1 to N",
+                "Compare scale, softmax axis and the head map n // G with the formula.",
+            ),
             Check("half_precision", 3, "values in bfloat16 and float16", HALF_HINT),
             Check("gradient", 2, "the vector-Jacobian product", GRADIENT_HINT),
             Check(

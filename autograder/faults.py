@@ -43,7 +43,8 @@ SAID: dict[str, tuple[str, str]] = {
     ),
     "F16_F16_F32": (
         "JAX's own attention compiles float16 on GPUs only.",
-        "Cast the arrays to float32 first, and the result back at the end.",
+        "Cast the arrays to float32 first, and the result back at the end; where the exercise asks for your "
+        "own steps, write them.",
     ),
     "do(?:es)? not support JVP|cannot be differentiated|[Rr]everse-mode": (
         "It holds an operation that JAX cannot differentiate.",

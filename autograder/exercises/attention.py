@@ -120,6 +120,9 @@ class Case:
         )
 
 
+FLOAT32_FIRST = "Get float32 right first."
+
+
 def on(device: Header | None) -> str:
     """Which device, in words; not by the name of a double, which is drawn."""
     return f" on a GPU of compute capability {device['compute_capability']}" if device else ""
@@ -136,7 +139,7 @@ def no_library(evidence: Evidence, case: Case) -> Problem | None:
             return None
         return Problem(
             "no library attention is used, but that counts only once the first float32 inputs come out right",
-            next_step="Get float32 right first.",
+            next_step=FLOAT32_FIRST,
         )
     name, line = found
     return Problem(f"{evidence.source.name}.py uses {name} at line {line}; this exercise builds it by hand")

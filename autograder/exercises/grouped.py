@@ -8,7 +8,7 @@ import numpy as np
 
 from autograder.catalog import SPEED
 from autograder.device import Gpu
-from autograder.exercises.attention import COMMON, EXTREME, HALF, Case, no_library
+from autograder.exercises.attention import COMMON, EXTREME, FLOAT32_FIRST, HALF, Case, no_library
 from autograder.exercises.gpu import raced
 from autograder.exercises.shapes import FITS, GROUPS, HEADS, MISFITS, Shapes
 from autograder.faults import explain
@@ -69,11 +69,19 @@ def judge(evidence: Evidence) -> Verdicts:
         "float32": evidence.first(case.key for case in (*FLOAT32, LEAN)),
         "half_precision": evidence.first(case.key for case in HALVES),
         "gradient": evidence.first(case.key for case in GRADIENTS),
-        "no_copy": evidence.first((LEAN.key,)) or _copies(evidence),
+        "no_copy": _lean(evidence) or _copies(evidence),
         "errors": evidence.first((FLOAT32[0].key, *SHAPES.keys), ()),
         "no_library": no_library(evidence, FLOAT32[0]),
         "kv_cache_bytes": evidence.first(CACHE_KEYS),
     }
+
+
+def _lean(evidence: Evidence) -> Problem | None:
+    """What keeps LEAN from being looked at; wrong values say nothing of copies."""
+    if problem := evidence.first((LEAN.key,), ()):
+        return problem
+    wrong = evidence.first((LEAN.key,))
+    return wrong and replace(wrong, next_step=wrong.next_step or FLOAT32_FIRST)
 
 
 def _copies(evidence: Evidence) -> Problem | None:

@@ -72,6 +72,7 @@ def test_the_library_compiles_float16_on_gpus_only() -> None:
     problem = explained("x = jnp.ones((1, 2, 1, 8), 'float16'); return jax.nn.dot_product_attention(x, x, x)")
     assert problem.diagnosis.startswith("JAX's own attention compiles float16 on GPUs only")
     assert problem.next_step.startswith("Cast the arrays to float32 first")
+    assert problem.next_step.endswith("where the exercise asks for your own steps, write them.")
 
 
 def test_only_arrays_leave_a_function_under_jit() -> None:
