@@ -61,7 +61,7 @@ def examine(say: Callable[[str], None]) -> bool:
         "TransformerEngine": lambda: _engine(advice),
         "devices": lambda: _devices(advice),
         "sandbox": lambda: _sandbox(advice),
-        "nbgrader": lambda: f"{_installed(('nbgrader',))} (instructors need it: pip install -e '.[class]')",
+        "nbgrader": _nbgrader,
     }
     works = True
     for name, look in looks.items():
@@ -162,6 +162,13 @@ def _engine(advice: list[str]) -> str:
         return f"{installed}, but it does not load: {failure}"
     ok, reason = found["fp8"][0] == "True", found["fp8"][1]
     return f"{installed}, FP8 {'available' if ok else f'not available: {reason}'}"
+
+
+def _nbgrader() -> str:
+    installed = _installed(("nbgrader",))
+    return (
+        installed if _version("nbgrader") else f"{installed} (instructors need it: pip install -e '.[class]')"
+    )
 
 
 def _sandbox(advice: list[str]) -> str:

@@ -40,8 +40,9 @@ class Handin:
     unanswered: tuple[str, ...]
 
     def write(self, target: Path) -> None:
-        """Copy the assignment to `target`, a new folder, with these notebooks in it."""
-        shutil.copytree(self.assignment, target, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+        """Copy the assignment to `target`, a new folder, with these notebooks in it and no feedback."""
+        beside = shutil.ignore_patterns(".ipynb_checkpoints", "feedback")  # as nbgrader submit does
+        shutil.copytree(self.assignment, target, ignore=beside)
         for name, text in self.notebooks.items():
             (target / name).write_text(text, encoding="utf-8", newline="\n")
 

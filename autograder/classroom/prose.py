@@ -11,6 +11,8 @@ from pathlib import Path
 MARKER = re.compile(r"<!--.*?-->", re.DOTALL)
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?://|data:)[^)\s]*\)")
+ASIDE = re.compile(rf"\s*\((?:see\s+)?(?:the\s+)?{LINK.pattern}(?:,\s+{LINK.pattern})*\)")
+"""Parentheses that hold links and nothing else: without a place to go to they say nothing."""
 FORMULA = re.compile(r"^```math\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"\$`([^`]+)`\$")
@@ -49,6 +51,7 @@ def _cell(text: str, folder: Path) -> str:
 
     parts = CODE.split(FORMULA.sub(r"$$\n\1$$", MARKER.sub("", text)))
     for index in range(0, len(parts), 2):  # between blocks of code
-        parts[index] = LINK.sub(r"\1", PICTURE.sub(inside, INLINE.sub(r"$\1$", parts[index])))
+        linked = ASIDE.sub("", INLINE.sub(r"$\1$", parts[index]))
+        parts[index] = LINK.sub(r"\1", PICTURE.sub(inside, linked))
     text = re.sub(r"\A#+", "##", "".join(parts))  # one level in all cells
     return re.sub(r"\n{3,}", "\n\n", text).strip()

@@ -146,6 +146,13 @@ def test_transformer_engine(monkeypatch: pytest.MonkeyPatch) -> None:
         assert bool(advice) is (found is None)
 
 
+def test_nbgrader_is_advised_only_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_version", lambda name: "0.9.5")
+    assert doctor._nbgrader() == "nbgrader 0.9.5"
+    monkeypatch.setattr(doctor, "_version", lambda name: "")
+    assert doctor._nbgrader() == "nbgrader not installed (instructors need it: pip install -e '.[class]')"
+
+
 def test_a_machine_without_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     async def starts() -> None:
         return None

@@ -75,6 +75,7 @@ def test_prose_fits_a_notebook(tmp_path: Path) -> None:
     (tmp_path / "a.svg").write_text("<svg/>", encoding="utf-8")
     (tmp_path / "page.md").write_text(
         "# Page\n\n### Asked\n\nT is <!-- seq T: x -->4 ms<!-- end -->, [here](other.md#x), [there](https://x.y).\n"
+        "K heads (see the\n[letters](l.md)), K ≤ N\n([stage 3](3.md), [4](4.md)), N ([9](9.md) says why).\n"
         "![two\nlines](a.svg) ![none](b.svg) $`x`$\n\n"
         "```math\nx [a](b)\n```\n\n```python\n# Comment\nf[0](x)\n```\n"
         "#### Below\n\n## Next\n",
@@ -83,6 +84,7 @@ def test_prose_fits_a_notebook(tmp_path: Path) -> None:
     made = prose.section(tmp_path / "page.md", "Asked")
     assert made == (
         "## Asked\n\nT is 4 ms, here, [there](https://x.y).\n"
+        "K heads, K ≤ N, N (9 says why).\n"
         "![two lines](data:image/svg+xml;base64,PHN2Zy8+) *none* $x$\n\n"
         "$$\nx a\n$$\n\n```python\n# Comment\nf[0](x)\n```\n#### Below"
     )

@@ -229,6 +229,9 @@ def test_checksums_are_nbgraders(exercise: Exercise, released: dict[str, Noteboo
 
 
 def test_a_folder_or_a_zip_is_written(fetched: Path, tmp_path: Path) -> None:
+    """Without the feedback that nbgrader has put beside the notebooks."""
+    (fetched / "feedback").mkdir()
+    (fetched / "feedback" / "naive_attention.html").touch()
     made = handin.fill(fetched, workspace.solutions())
     assert deliver(made, tmp_path / "out") == f"Written to {tmp_path / 'out'}"
     assert deliver(made, tmp_path / "out.zip") == f"Written to {tmp_path / 'out.zip'}"
