@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from autograder.plan import Problem
+from autograder.source import Source
 from autograder.wire import Header
 
 VALUES_UNKNOWN = (
@@ -26,6 +27,8 @@ CALLBACK = (
     "a graded function is data and has no Python to call"
 )
 NO_CALLBACK = "Remove the call; print while you develop, not here."
+CAPABILITY = "A CPU device has no compute_capability: ask for the platform first, or use getattr."
+MAX_LINE = 80
 SMALLER = "Look for an array or a list that is far too large, or that keeps growing."
 # JAX names the function that it traces: that is the grader's, in a file that no learner has.
 TRACED = re.compile(r"\s*The error occurred while tracing the function program at .*", re.DOTALL)
@@ -89,12 +92,23 @@ ENDINGS: dict[str, str] = {
 }
 
 
+def located(answer: Header, source: Source) -> Header:
+    """The answer; an error in it with the source line that it names: some of JAX's say nothing else."""
+    error = answer.get("error")
+    if error is None or error["line"] is None:
+        return answer
+    line = source.line(error["line"])
+    return {**answer, "error": {**error, "source": line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…"}}
+
+
 def explain(answer: Header, about: str) -> Problem | None:
     """The problem that an answer with an error is, or None for an answer without."""
     error = answer.get("error")
     if error is None:
         return None
     kind, message = error["types"][0], TRACED.sub("", error["message"])
+    if not message.strip() and error.get("source"):
+        message = f"`{error['source']}`"
     line = f" at line {error['line']}" if error["line"] else ""
     raised = f"{kind}{line}: {message}".removesuffix(": ")
     diagnosis, next_step = _known(error)
@@ -116,6 +130,10 @@ def _known(error: Header) -> tuple[str, str]:
     """A diagnosis ("" where none fits) and the next step."""
     if error["types"][0] == "WrongValue":
         return "", RETURNS
+    if error["types"][0] == "AttributeError" and (
+        "compute_capability" in (error["message"] or error.get("source", ""))
+    ):
+        return "", CAPABILITY
     for pattern, known in SAID.items():
         if re.search(pattern, error["message"]):
             return known

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.faults import RETURNS, ended, explain
+from autograder.faults import RETURNS, ended, explain, located
 from autograder.interrogation import Interrogation
 from autograder.plan import Evidence, Problem, Question, Trace
 from autograder.wire import Header
@@ -13,6 +13,8 @@ def hear(found: Interrogation, evidence: Evidence) -> None:
     abouts = {step.key: step.about for step in evidence.plan.steps}
     for step in evidence.plan.steps:
         answer = found.answers.get(step.key)
+        if answer is not None:
+            answer = located(answer, evidence.source)
         if answer is None:
             culprit, reason = found.ended or (step.key, "it sent no answer")
             # The same words for all that was not reached, so that a report says them once.

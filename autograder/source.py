@@ -62,6 +62,11 @@ class Source:
                 return decorator.lineno
         return None
 
+    def line(self, number: int) -> str:
+        """A line of the file by its number from 1, without its margins; "" where there is none."""
+        lines = re.split(r"\r\n?|\n", self.data.decode("utf-8-sig", errors="replace"))
+        return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
     def library_attention(self) -> tuple[str, int] | None:
         """The first library attention that is imported or looked up, and its line."""
         return next(_library_names(self.tree), None)

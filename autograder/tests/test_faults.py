@@ -51,6 +51,39 @@ def test_an_error_of_no_known_kind_is_corrected_where_it_stands() -> None:
     assert problem.next_step == "Correct the error at line 4 first."
 
 
+ON_CPU = "    if float(jax.devices()[0].compute_capability) < 8.0:"
+EMPTY = {"types": ["AttributeError"], "message": "", "line": 2, "where": "call"}
+
+
+def heard(line: str, error: dict[str, object]) -> Problem:
+    """What a question that raised is told, where this is line 2 of the file."""
+    source = parse(NAME, f"def {NAME}(x):\n{line}\n        pass\n".encode())
+    question = Question("key", "it", {"kind": "call", "function": NAME}, lambda answer: explain(answer, "it"))
+    evidence = Evidence(source, Plan((), (question,)))
+    hear(Interrogation(answers={"key": {"error": error}}), evidence)
+    return evidence.problems["key", ""]
+
+
+def test_jax_says_nothing_where_a_cpu_is_asked_for_its_capability() -> None:
+    with pytest.raises(AttributeError) as raised:
+        float(jax.devices("cpu")[0].compute_capability)
+    assert str(raised.value) == ""
+    problem = heard(ON_CPU, EMPTY)
+    assert problem.detail == f"it: raised AttributeError at line 2: `{ON_CPU.strip()}`"
+    assert problem.next_step.startswith("A CPU device has no compute_capability: ask for the platform first")
+    said = heard("    if x.cc:", {**EMPTY, "message": "'Cpu' object has no attribute 'compute_capability'"})
+    assert said.next_step == problem.next_step and "`" not in said.detail
+
+
+def test_a_source_line_is_cut_and_stands_for_an_empty_message_alone() -> None:
+    long = f"    if {'x + ' * 60}x:"
+    assert heard(long, {**EMPTY, "types": ["AssertionError"]}).detail.endswith(f": `{long.strip()[:80]}…`")
+    assert heard(ON_CPU, {**EMPTY, "message": "no"}).detail == "it: raised AttributeError at line 2: no"
+    assert heard(ON_CPU, {**EMPTY, "message": "no"}).next_step == "Correct the error at line 2 first."
+    for line in (-1, 0, 10**9, None):  # the process that says it is the learner's
+        assert "`" not in heard(ON_CPU, {**EMPTY, "line": line}).detail
+
+
 def test_block_until_ready_waits_for_nothing_while_tracing() -> None:
     problem = explained("return (x + 1).block_until_ready()")
     assert problem.detail.startswith("it: raised AttributeError at line 4: The 'block_until_ready' method")
