@@ -86,7 +86,8 @@ def test_a_call_that_was_tried_and_given_up_is_shown_with_its_label() -> None:
     with pytest.raises(Refusal) as refused:
         validate(honest.job(Case("given up", given_up, types(QUERY, KEY, "bfloat16"), cudnn=False)))
     run, waits = ON_CUDNN[0], "The 'block_until_ready' method is not available on traced array"
-    evidence = labelled(run, "xla", waits)
+    traced = "\nThe error occurred while tracing the function program at /a/steps.py:116 for jit."
+    evidence = labelled(run, "xla", f"{waits}{traced}")
     on_cpu = labelled(ON_CPU[0], "xla", "the platform is cpu")
     evidence.judged |= on_cpu.judged
     evidence.answers |= on_cpu.answers
@@ -94,7 +95,9 @@ def test_a_call_that_was_tried_and_given_up_is_shown_with_its_label() -> None:
     evidence.problems[run.case.key, ""] = Problem(refused.value.message, next_step=refused.value.next_step)
     for problem in (label(evidence, run), judge(evidence)["errors"]):
         assert problem and "not from its cuDNN call. Its own label: backend='xla', reason=" in problem.detail
-        assert waits in problem.detail and problem.next_step.startswith("Compile or run nothing to find out")
+        assert problem.detail.endswith(f'{waits}"') and problem.next_step.startswith(
+            "Compile or run nothing to find out"
+        )
 
 
 @pytest.mark.parametrize(
