@@ -31,7 +31,7 @@ CAPABILITY = "A CPU device has no compute_capability: ask for the platform first
 MAX_LINE = 80
 SMALLER = "Look for an array or a list that is far too large, or that keeps growing."
 # JAX names the function that it traces: that is the grader's, in a file that no learner has.
-TRACED = re.compile(r"\s*The error occurred while tracing the function program at .*", re.DOTALL)
+TRACED = "The error occurred while tracing the function program at "
 # By what the message says: JAX gives the same type to many mistakes. The first that is found counts.
 SAID: dict[str, tuple[str, str]] = {
     "host_callbacks": ("", NO_CALLBACK),
@@ -101,23 +101,28 @@ def located(answer: Header, source: Source) -> Header:
     return {**answer, "error": {**error, "source": line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…"}}
 
 
+def untraced(message: str) -> str:
+    """A message without JAX's words on the function that it traced."""
+    return message.partition(TRACED)[0].rstrip()
+
+
 def explain(answer: Header, about: str) -> Problem | None:
     """The problem that an answer with an error is, or None for an answer without."""
     error = answer.get("error")
     if error is None:
         return None
-    kind, message = error["types"][0], TRACED.sub("", error["message"])
+    kind, message = error["types"][0], untraced(error["message"])
     if not message.strip() and error.get("source"):
         message = f"`{error['source']}`"
     line = f" at line {error['line']}" if error["line"] else ""
     raised = f"{kind}{line}: {message}".removesuffix(": ")
     diagnosis, next_step = _known(error)
+    if error["where"] == "import":
+        return Problem(f"the file does not load: {raised}", diagnosis, next_step)
     if "host_callbacks" in message:  # JAX's words for a program that cannot leave its process
         return Problem(f"{about}: it {CALLBACK}", diagnosis, next_step)
     if kind in ("WrongValue", "TooLarge"):
         return Problem(f"{about}: {message}{line}", diagnosis, next_step)
-    if error["where"] == "import":
-        return Problem(f"the file does not load: {raised}", diagnosis, next_step)
     return Problem(f"{about}: raised {raised}", diagnosis, next_step)
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -17,15 +19,21 @@ try:
 except ImportError:
     fcntl = None  # type: ignore[assignment]
 
+# Anybody may have put a link or a pipe there.
+PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+PATIENCE = 7200.0  # seconds; a benchmark may take an hour
 AGAIN = 0.05  # seconds between two tries: a thread that waits in the kernel could not be interrupted
+
+
+class Unusable(Exception):
+    """The lock cannot be had; the message says why, and what to do."""
 
 
 @asynccontextmanager
 async def shared() -> AsyncIterator[None]:
-    """Hold it with others that only trace, where nobody times."""
+    """Hold it with others that only trace, where nobody times. Raises Unusable, as all three do."""
     with _opened() as file:
-        while not _taken(file, exclusive=False):
-            await asyncio.sleep(AGAIN)
+        await _waited(file, exclusive=False)
         yield
 
 
@@ -33,8 +41,7 @@ async def shared() -> AsyncIterator[None]:
 async def exclusive() -> AsyncIterator[None]:
     """Hold it alone."""
     with _opened() as file:
-        while not _taken(file, exclusive=True):
-            await asyncio.sleep(AGAIN)
+        await _waited(file, exclusive=True)
         yield
 
 
@@ -54,13 +61,28 @@ def _opened() -> Iterator[int]:
     path = Path(tempfile.gettempdir()) / "attention-lab-gpu0.lock"
     with suppress(FileExistsError):
         made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDONLY, 0o644)
-        path.chmod(0o644)  # whatever the umask
+        os.fchmod(made, 0o644)  # whatever the umask
         os.close(made)
-    file = os.open(path, os.O_RDONLY)
     try:
+        file = os.open(path, os.O_RDONLY | PLAIN)
+    except OSError as error:
+        raise Unusable(
+            f"{path}, the lock on the GPU, cannot be opened ({error.strerror}): remove it"
+        ) from None
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise Unusable(f"{path}, the lock on the GPU, is no file: remove it")
         yield file
     finally:
         os.close(file)
+
+
+async def _waited(file: int, *, exclusive: bool) -> None:
+    until = time.monotonic() + PATIENCE
+    while not _taken(file, exclusive=exclusive):
+        if time.monotonic() > until:
+            raise Unusable(f"another process has held the GPU's lock for {PATIENCE / 60:g} minutes: end it")
+        await asyncio.sleep(AGAIN)
 
 
 def _taken(file: int, *, exclusive: bool) -> bool:

@@ -20,10 +20,8 @@ def hear(found: Interrogation, evidence: Evidence) -> None:
             # The same words for all that was not reached, so that a report says them once.
             detail = f"{abouts[culprit]}: the process ended: {reason}"
             problem: Problem | None = Problem(detail, next_step=ended(reason))
-        elif isinstance(step, Question):
-            problem = _asked(step, answer)
         else:
-            problem = explain(answer, step.about) or _outs(step, answer)
+            problem = _heard(step, answer)
         if answer is not None:
             evidence.answers[step.key] = answer
         evidence.judged.add((step.key, ""))
@@ -31,11 +29,13 @@ def hear(found: Interrogation, evidence: Evidence) -> None:
             evidence.problems[step.key, ""] = problem
 
 
-def _asked(question: Question, answer: Header) -> Problem | None:
+def _heard(step: Trace | Question, answer: Header) -> Problem | None:
     try:
-        return question.judge(answer)
+        if isinstance(step, Question):
+            return step.judge(answer)
+        return explain(answer, step.about) or _outs(step, answer)
     except Exception:  # an answer of another form than any judge expects
-        return Problem(f"{question.about}: an answer of the wrong form", next_step=RETURNS)
+        return Problem(f"{step.about}: an answer of the wrong form", next_step=RETURNS)
 
 
 def _outs(trace: Trace, answer: Header) -> Problem | None:
@@ -43,7 +43,7 @@ def _outs(trace: Trace, answer: Header) -> Problem | None:
         return None
     came = ", ".join(_type_name(out) for out in answer["outs"][:6]) or "nothing"
     detail = f"{trace.about}: expected {', '.join(map(str, trace.outs))}, got {came}"
-    if [list(spec.shape) for spec in trace.outs] == [out[0] for out in answer["outs"] if type(out) is list]:
+    if [list(spec.shape) for spec in trace.outs] == [out[0] for out in answer["outs"]]:
         return Problem(detail, next_step="The shape is right, the dtype is not: cast at the very end.")
     return Problem(detail, next_step="Follow the shapes of the arrays, line by line, to the one you return.")
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from autograder import wire
 from autograder.arrays import Array, Spec, pack, unpack
 from autograder.plan import Function, Question, Trace
@@ -16,6 +18,10 @@ from autograder.wire import Header, WireError
 
 CALL_BUDGET = 6000
 """Calls of one black box; a thorough check of these sizes needs some hundreds."""
+SPENT = 100
+"""Calls beyond the budget that are still told so."""
+MAX_WORDS = 2000
+"""Characters of each text in an answer; the tracer cuts them itself, unless somebody else answers for it."""
 MAX_FRAME = 4 * 1024 * 1024
 """Bytes of arrays or of a program in one frame; which programs are too large, the runner says."""
 
@@ -114,11 +120,14 @@ class _BlackBox:
     def answer(self, blob: bytes) -> tuple[Header, bytes]:
         """The output's bytes, or why this call is refused."""
         self.calls += 1
+        if self.calls > CALL_BUDGET + SPENT:
+            raise WireError("it went on calling an attention function whose call budget was spent")
         if self.calls > CALL_BUDGET:
             return {"refused": "the call budget for this attention function is spent"}, b""
         arrays = unpack(blob, self.specs)
         try:
-            return {}, pack([self.function(*arrays)])
+            with np.errstate(all="ignore"):
+                return {}, pack([self.function(*arrays)])
         except Exception as error:  # of ours, on arrays of a learner's choice
             return {"refused": f"no answer for these arrays: {type(error).__name__}: {error}"}, b""
 
@@ -138,14 +147,21 @@ async def _answer(child: Child, index: int, black_boxes: Mapping[int, _BlackBox]
 
 
 def _check(header: Header, kind: str, artifact_bytes: int) -> None:
-    """Exact keys and types, and an artifact where there should be one."""
+    """Exact keys and types, texts of bounded length, and an artifact where there should be one."""
+    if not _brief(header):
+        raise WireError(f"a text of more than {MAX_WORDS:,} characters")
     if set(header) == {"error"}:
         error = header["error"]
         if type(error) is dict and set(error) == ERROR_KEYS and _well_typed(error) and not artifact_bytes:
             return
     elif set(header) == KEYS[kind]:
         wants_artifact = kind in WITH_ARTIFACT
-        if type(header.get("labels", {})) is not dict or type(header.get("outs", [])) is not list:
+        outs = header.get("outs", [])
+        if (
+            type(header.get("labels", {})) is not dict
+            or type(outs) is not list
+            or not all(map(_is_type, outs))
+        ):
             raise WireError("labels and outs of another type")
         if wants_artifact == bool(artifact_bytes):
             return
@@ -162,3 +178,19 @@ def _well_typed(error: dict[str, Any]) -> bool:
         and type(error["where"]) is str
         and (error["line"] is None or type(error["line"]) is int)
     )
+
+
+def _is_type(out: object) -> bool:
+    """Whether it is a shape and a dtype's name."""
+    match out:
+        case [list(shape), str()]:
+            return all(type(size) is int for size in shape)
+    return False
+
+
+def _brief(value: object) -> bool:
+    if isinstance(value, str):
+        return len(value) <= MAX_WORDS
+    if isinstance(value, dict):
+        return all(_brief(part) for pair in value.items() for part in pair)
+    return not isinstance(value, list) or all(map(_brief, value))

@@ -12,7 +12,7 @@ import numpy as np
 from autograder.exercises.attention import HALF, Case, on
 from autograder.exercises.gate import NAMES
 from autograder.exercises.shapes import FITS, GROUPS, HEADS, MISFITS, Call, Shapes
-from autograder.faults import TRACED
+from autograder.faults import untraced
 from autograder.plan import Evidence, Plan, Problem, Trace, Verdicts
 from autograder.wire import Header
 
@@ -216,7 +216,7 @@ def _trace(evidence: Evidence, run: Run) -> Trace:
 
 def _cut(reason: object) -> str:
     """Quoted, its beginning alone where it is long, and without JAX's word on a file of the grader's."""
-    shown = repr(TRACED.sub("", reason) if type(reason) is str else reason)
+    shown = repr(untraced(reason) if type(reason) is str else reason)
     return shown if len(shown) <= MAX_REASON else f"{shown[:MAX_REASON]}…"
 
 

@@ -119,18 +119,21 @@ class Child:
         """The work's result; raises as soon as the deadline passes or the child is dead."""
         task, exited = asyncio.ensure_future(work), self._protocol.exited
         left = max(0.0, self._end - asyncio.get_running_loop().time())
+        late = not left  # then nothing counts any more, or one that never pauses would have no end
         try:
             either: set[asyncio.Future[Any]] = {task, exited}
             await asyncio.wait(either, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             if exited.done():  # a grandchild may hold the pipe open for ever
                 await asyncio.wait({task}, timeout=GRACE)
             if task.done():
-                return task.result()
+                result = task.result()
+                if not late:
+                    return result
         except (EOFError, ConnectionError):
             await asyncio.wait({exited}, timeout=GRACE)
         finally:
             task.cancel()
-        if not exited.done() and not task.done():
+        if not exited.done() and (late or not task.done()):
             self._verdict = self._verdict or f"it did not answer within {self._seconds:g} seconds"
             await self.kill()
             raise ChildTimeout(self._verdict)

@@ -15,10 +15,21 @@ _ESCAPE = re.compile(
 )
 
 
+_BLANKS = "\u115f\u1160\u2800\u3164\uffa0"  # letters and symbols of which nothing is seen
+MARKS = 2  # accents on one letter
+
+
 def clean(text: str) -> str:
-    """Drop ANSI sequences, control and invisible characters and surrogates; keep newlines and tabs."""
+    """Drop ANSI sequences, control and invisible characters, surrogates and towers of accents; keep newlines
+    and tabs."""
     text = _ESCAPE.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
-    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c)[0] != "C")
+    kept, marks = [], 0
+    for character in text:
+        kind = unicodedata.category(character)[0]
+        marks = marks + 1 if kind == "M" else 0
+        if character in "\n\t" or (kind != "C" and character not in _BLANKS and marks <= MARKS):
+            kept.append(character)
+    return "".join(kept)
 
 
 class Output:

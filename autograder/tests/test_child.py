@@ -85,6 +85,23 @@ def test_one_that_does_not_answer_hits_its_deadline(confined: str, code: str) ->
     assert time.monotonic() - started < 5
 
 
+def test_one_that_never_stops_answering_hits_its_deadline(confined: str) -> None:
+    async def main() -> int:
+        child = await sandbox.start(Role.TRACER, Limits(wall_seconds=2))
+        try:
+            await child.send({"code": "while True: answer(1)"})
+            for count in range(10**9):
+                try:
+                    await child.receive()
+                except sandbox.ChildTimeout:
+                    return count
+            return -1
+        finally:
+            await child.kill()
+
+    assert asyncio.run(asyncio.wait_for(main(), 60)) >= 0
+
+
 @posix
 def test_one_that_spins_uses_up_its_processor_time(confined: str) -> None:
     reason = ask("while True: pass", Limits(wall_seconds=30, cpu_seconds=1)).reason
@@ -296,6 +313,8 @@ def test_clean() -> None:
     assert clean("\x00\x08\ud800\u202e\u200b\x85é中") == "é中"
     assert clean("[bold]kept[/bold] <b>") == "[bold]kept[/bold] <b>"
     assert clean("\x1b") == ""
+    assert clean("a\u2800\u3164\u115f\u1160\uffa0b") == "ab"
+    assert clean("e\u0301" + "\u0302" * 400 + "o") == "e\u0301\u0302o"
 
 
 def test_output_keeps_both_ends() -> None:

@@ -105,3 +105,34 @@ def test_every_user_can_read_it(folder: Path) -> None:
     finally:
         os.umask(before)
     assert (folder / "attention-lab-gpu0.lock").stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("what", ["pipe", "link", "folder"])
+def test_what_is_no_file_is_named(folder: Path, what: str) -> None:
+    path = folder / "attention-lab-gpu0.lock"
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "link":
+        path.symlink_to(folder / "elsewhere")
+    else:
+        path.mkdir()
+
+    async def hold() -> None:
+        async with shared():
+            pass
+
+    with pytest.raises(gpu_lock.Unusable, match=r"gpu0\.lock, the lock on the GPU.*: remove it"):
+        asyncio.run(hold())
+    assert not (folder / "elsewhere").exists()
+
+
+def test_waiting_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu_lock, "PATIENCE", 0.0)
+
+    async def main() -> None:
+        async with exclusive():
+            with pytest.raises(gpu_lock.Unusable, match="another process has held the GPU's lock"):
+                async with shared():
+                    pass
+
+    asyncio.run(main())

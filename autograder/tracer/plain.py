@@ -13,7 +13,7 @@ TEXT_CAP = 2000
 
 
 def plain(value: Any) -> Any:
-    """bool, int, float, str, None, or a sequence of these; scalar arrays but those of ints count as theirs."""
+    """bool, int, float, str, None, or a sequence of these; scalar arrays, but of ints, count as theirs."""
     if value is None or type(value) in (bool, int, float):
         return _number(value)
     if isinstance(value, str):
