@@ -6,8 +6,10 @@ They read in grey too.
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -23,6 +25,9 @@ Bound = Callable[[Machine], tuple[float, str]]
 Panel = Callable[[Axes, Sequence[Row], Machine, Theme], None]
 
 MARKERS = "osD^vPX"
+WIDTH, PANEL = 5.2, 3.5
+"""Inches. Panels stand in a column: a phone shows it in about as many pixels as it has points."""
+TEXT: dict[Any, Any] = {"font.size": 9, "legend.fontsize": 8.5, "figure.titlesize": "medium"}
 STYLES = ("-", "--", "-.", ":", (0, (6, 1)), (0, (3, 1, 1, 1)), (0, (1, 2)))
 
 
@@ -31,7 +36,7 @@ def draw(name: str, rows: Sequence[Row], machine: Machine, folder: Path) -> None
     if not any(row.ms for row in rows) or (name == "two-gpus" and max(row.devices for row in rows) == 1):
         return
     for theme in (LIGHT, DARK):
-        with matplotlib.rc_context({**theme.rc, "svg.hashsalt": name, "svg.fonttype": "none"}):
+        with matplotlib.rc_context({**theme.rc, **TEXT, "svg.hashsalt": name, "svg.fonttype": "none"}):
             figure = _figure(name, rows, machine, theme)
             if theme is LIGHT:
                 figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
@@ -40,12 +45,13 @@ def draw(name: str, rows: Sequence[Row], machine: Machine, folder: Path) -> None
 
 def _figure(name: str, rows: Sequence[Row], machine: Machine, theme: Theme) -> Figure:
     title, panels = FIGURES[name]
-    figure = Figure(figsize=(5.2 * len(panels), 4.2), layout="constrained")
-    row_of_axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    for axes, panel in zip(row_of_axes, panels, strict=True):
+    height = 0.4 * len(rows) + 1.4 if panels == [BOTH] else PANEL * len(panels) + 0.5
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    column = figure.subplots(len(panels), squeeze=False)[:, 0]
+    for axes, panel in zip(column, panels, strict=True):
         panel(axes, rows, machine, theme)
-    _align([axes for axes in row_of_axes if axes.get_yscale() == "log"])
-    figure.suptitle(f"{title}\n{machine.label}", fontsize=9)
+    _align([axes for axes in column if axes.get_yscale() == "log"])
+    figure.suptitle("\n".join(textwrap.fill(line, 78) for line in (title, machine.label)))
     return figure
 
 
@@ -88,9 +94,7 @@ def lines(
         axes.set_ylabel(y_label.format(clock=clock(machine)))
         axes.set_xscale("log", base=2)
         ticks = sorted({getattr(row, x) for row in rows})
-        axes.set_xticks(
-            ticks, [str(tick) for tick in ticks], rotation=45 if len(ticks) > 6 else 0, fontsize=7
-        )
+        axes.set_xticks(ticks, [str(tick) for tick in ticks], rotation=45 if len(ticks) > 6 else 0)
         axes.minorticks_off()
         if log:
             axes.set_yscale("log")
@@ -121,14 +125,14 @@ def bars(*columns: tuple[Value, str]) -> Panel:
                     linewidth=0.4,
                     label=label.format(clock=clock(machine)),
                 )
-                axes.bar_label(drawing, fmt="%.3g", fontsize=6, padding=2)
+                axes.bar_label(drawing, fmt="%.3g", fontsize=8.5, padding=2)
         middle = [place + 0.4 - height / 2 for place in range(len(rows))]
-        axes.set_yticks(middle, [row.label for row in rows], fontsize=7)
+        axes.set_yticks(middle, [row.label for row in rows])
         axes.invert_yaxis()
         axes.set_xlabel("milliseconds a call")
         axes.margins(x=0.1)
         axes.grid(True, axis="x", alpha=0.3)
-        axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.4, -0.12), ncols=len(columns))
+        axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.1), ncols=len(columns))
 
     return panel
 
@@ -160,8 +164,11 @@ def _align(logarithmic: Sequence[Axes]) -> None:
 
 def _finish(axes: Axes) -> None:
     axes.grid(True, alpha=0.3)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(fontsize=7)
+    names = len(axes.get_legend_handles_labels()[0])
+    if names > 5:  # inside it would hide lines
+        axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.16), ncols=2)
+    elif names:
+        axes.legend()
 
 
 def clock(machine: Machine) -> str:

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -109,6 +110,9 @@ def test_rows_become_files_and_figures(name: str, tmp_path: Path) -> None:
     drawn = (tmp_path / f"{name}.svg").read_text()
     assert "NVIDIA Example" in drawn and "cuDNN 9.19.0" in drawn
     dark = (tmp_path / f"{name}-dark.svg").read_text()
+    (width,) = re.findall(r'viewBox="0 0 ([\d.]+) ', drawn)
+    sizes = {float(size) for size in re.findall(r"font[-a-z]*: ([\d.]+)px", drawn)}
+    assert sizes and min(sizes) * 358 / float(width) > 8, "on a phone 390 pixels wide, less its margins"
     assert "NVIDIA Example" in dark and theme.DARK.ground in dark and theme.DARK.ground not in drawn
     assert theme.LIGHT.ink in drawn and theme.LIGHT.ink not in dark, "black is not to be seen on dark"
     assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
