@@ -1,8 +1,8 @@
 """System calls that no learner's program needs, refused by the kernel. Linux; standard library only.
 
-The kernel's keyrings outlive a process, new namespaces give rights back, and the others are where holes in
-the kernel have been. The filter is a program of classic BPF (Linux,
-Documentation/userspace-api/seccomp_filter.rst).
+The kernel's keyrings outlive a process, new namespaces give rights back, tracing is a way into processes
+without the filter, and the others are where holes in the kernel have been. The filter is a program of classic
+BPF (Linux, Documentation/userspace-api/seccomp_filter.rst).
 """
 
 from __future__ import annotations
@@ -17,26 +17,32 @@ import sys
 NUMBERS = {
     "x86_64": {
         "clone": 56,
+        "ptrace": 101,
         "add_key": 248,
         "request_key": 249,
         "keyctl": 250,
         "unshare": 272,
         "setns": 308,
+        "process_vm_readv": 310,
+        "process_vm_writev": 311,
         "bpf": 321,
         "userfaultfd": 323,
     },
     "aarch64": {
         "unshare": 97,
+        "ptrace": 117,
         "add_key": 217,
         "request_key": 218,
         "keyctl": 219,
         "clone": 220,
         "setns": 268,
+        "process_vm_readv": 270,
+        "process_vm_writev": 271,
         "bpf": 280,
         "userfaultfd": 282,
     },
 }
-SHARED = {"io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427}
+SHARED = {"io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "pidfd_getfd": 438}
 CLONE3 = 435
 NAMESPACES = 0x7E020000
 """Those flags of clone that ask for a namespace."""

@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -77,13 +78,22 @@ class SandboxedKernelManager(AsyncKernelManager):
                 processes.kill(family)
             time.sleep(WATCH)
 
+    async def start_kernel(self, **options: Any) -> None:  # type: ignore[override]
+        wrap = sandbox.confinement().bubblewrap
+        with wrap.filter() if wrap else nullcontext(()) as self._filter:
+            await super().start_kernel(**options, pass_fds=self._filter)
+
+    _filter: tuple[int, ...] = ()
+
     def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
         """The command line; called when the connection file has been written."""
         own = ["-f", self.connection_file, f"--IPKernelApp.exec_lines={CHECK}", *(extra_arguments or ())]
-        return command(self.folder, own, self.secret)
+        return command(self.folder, own, self.secret, self._filter)
 
 
-def command(folder: Path, arguments: Sequence[str], secret: Sequence[Path] = ()) -> list[str]:
+def command(
+    folder: Path, arguments: Sequence[str], secret: Sequence[Path] = (), filter_: Sequence[int] = ()
+) -> list[str]:
     """What starts ipykernel with these arguments, and shares `folder` with it."""
     scripts = [Path(limits.__file__), Path(syscalls.__file__)]
     allowed = json.dumps(dataclasses.asdict(LIMITS))
@@ -106,4 +116,4 @@ def command(folder: Path, arguments: Sequence[str], secret: Sequence[Path] = ())
     hidden = [*sandbox.hidden(), *(path.resolve() for path in secret)]
     view = View(scripts, hidden, folder, LIMITS.file_bytes)
     # Its first process shows its environment to the kernel: it starts with none.
-    return ["/usr/bin/env", "-i", *wrap.command(kernel, variables, view, uid)]
+    return ["/usr/bin/env", "-i", *wrap.command(kernel, variables, view, uid, filter_)]

@@ -119,13 +119,15 @@ async def start(
     fresh = users.fresh() if users.root() and role is not Role.REFERENCE else None
     if wrap is None:
         launch = _alone(command, environment, fresh)
-    else:
-        # The reference runs no learner code: as root, it becomes the owner of what it writes to.
-        owner = (writable or PACKAGE).stat().st_uid if users.root() else None
-        view = dataclasses.replace(_view(role, writable, limits.file_bytes), devices=devices)
-        uid = owner if fresh is None else fresh
-        launch = Launch(wrap.command(command, _variables("/tmp", environment), view, uid), {}, contained=True)
-    return await Child.start(launch, limits.wall_seconds, limits.resident_bytes)
+        return await Child.start(launch, limits.wall_seconds, limits.resident_bytes)
+    # The reference runs no learner code: as root, it becomes the owner of what it writes to.
+    owner = (writable or PACKAGE).stat().st_uid if users.root() else None
+    view = dataclasses.replace(_view(role, writable, limits.file_bytes), devices=devices)
+    uid = owner if fresh is None else fresh
+    with wrap.filter() as inherited:
+        whole = wrap.command(command, _variables("/tmp", environment), view, uid, inherited)
+        launch = Launch(whole, {}, contained=True, inherited=inherited)
+        return await Child.start(launch, limits.wall_seconds, limits.resident_bytes)
 
 
 @functools.cache

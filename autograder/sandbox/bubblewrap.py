@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
+from autograder import syscalls
 from autograder.sandbox import users
 from autograder.sandbox.mounts import View
 
@@ -28,14 +32,39 @@ class Bubblewrap:
     options: tuple[str, ...]
     sized: bool  # whether it can bound the size of a tmpfs
     setpriv: str | None
+    filtered: bool = False  # whether it can refuse system calls
+
+    @contextmanager
+    def filter(self) -> Iterator[tuple[int, ...]]:
+        """The descriptor, for `command` and to be inherited, from which one child's filter is read; or none.
+
+        The child puts the same filter on itself; this one holds bubblewrap's own process in there too, which
+        a child of the same user could get hold of.
+        """
+        if not self.filtered or sys.platform != "linux":
+            yield ()
+            return
+        file = os.memfd_create("filter")
+        try:
+            os.write(file, syscalls.program(platform.machine()))
+            os.lseek(file, 0, os.SEEK_SET)
+            yield (file,)
+        finally:
+            os.close(file)
 
     def command(
-        self, command: Sequence[str], environment: Mapping[str, str], view: View, uid: int | None
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        view: View,
+        uid: int | None,
+        filter_: Sequence[int] = (),
     ) -> list[str]:
         """Start it with an empty environment: its first process shows its own to the child."""
         values = [word for pair in environment.items() for word in ("--setenv", *pair)]
         return [
             *self.options,
+            *(word for file in filter_ for word in ("--seccomp", str(file))),
             *view.options(self.sized),
             *values,
             "--chdir",
@@ -68,19 +97,31 @@ def find(python: Sequence[str], view: View) -> Bubblewrap:
         user = ["--unshare-user", *(["--disable-userns"] if "--disable-userns" in known else [])]
     private = [f"--unshare-{name}" for name in NAMESPACES]
     options = (program, *private, "--die-with-parent", "--new-session", "--cap-drop", "ALL", *user)
-    found = Bubblewrap(options, "--size " in known, setpriv)
-    uid = users.fresh() if users.root() else None
-    trial = _run(found.command([*python, "-c", "import json, os, struct"], {}, view, uid))
+    filtered = "--seccomp " in known and bool(syscalls.program(platform.machine()))
+    found = Bubblewrap(options, "--size " in known, setpriv, filtered)
+    trial = _try(found, python, view)
+    if trial.returncode != 0 and filtered:  # a kernel without such filters, perhaps
+        found = replace(found, filtered=False)
+        trial = _try(found, python, view)
     if trial.returncode != 0:
         lines = trial.stderr.strip().splitlines() or [f"exit status {trial.returncode}"]
         raise Unusable(f"bubblewrap does not work here ({lines[-1][:200]})")
     return found
 
 
-def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def _try(found: Bubblewrap, python: Sequence[str], view: View) -> subprocess.CompletedProcess[str]:
+    uid = users.fresh() if users.root() else None
+    with found.filter() as filter_:
+        return _run(
+            found.command([*python, "-c", "import json, os, struct"], {}, view, uid, filter_), filter_
+        )
+
+
+def _run(command: Sequence[str], inherited: Sequence[int] = ()) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             command,
+            pass_fds=inherited,
             env={},
             stdin=subprocess.DEVNULL,
             capture_output=True,

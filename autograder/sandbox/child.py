@@ -36,6 +36,7 @@ class Launch:
     contained: bool  # whether its processes have a namespace of their own, which dies with the first
     folder: Path | None = None
     uid: int | None = None  # a fresh user that runs nothing else, when the child is to become one
+    inherited: tuple[int, ...] = ()  # descriptors that it is started with
 
 
 class Child:
@@ -207,7 +208,7 @@ def _platform(launch: Launch) -> dict[str, Any]:
         import subprocess
 
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    options: dict[str, Any] = {"start_new_session": True}
+    options: dict[str, Any] = {"start_new_session": True, "pass_fds": launch.inherited}
     if launch.uid is not None:
         options |= {"user": launch.uid, "group": launch.uid, "extra_groups": []}
     return options

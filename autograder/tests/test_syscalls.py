@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder import syscalls, workspace
+from autograder import sandbox, syscalls, workspace
 from autograder.tests.conftest import Grade, failed
 from autograder.tests.puppet import ask, tree, use
 
@@ -123,6 +123,28 @@ found.append(process.stdout)
 answer(found)
 """
     assert ask(code).value == [errno.EPERM] * len(calls) + ["a thread", "a process"]
+
+
+@filtered
+def test_no_process_that_a_child_sees_is_without_it(monkeypatch: pytest.MonkeyPatch, top: Path) -> None:
+    """bubblewrap's own is the child's user where no root started it."""
+    use(monkeypatch, top, "bubblewrap")
+    wrap = sandbox.confinement().bubblewrap
+    if wrap is None or not wrap.filtered:
+        pytest.skip("this bubblewrap takes no filter")
+    code = """
+import time
+def free():
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with open(f"/proc/{pid}/status") as file:
+            if "Seccomp:\\t2" not in file.read(): found.append(pid)
+    return found
+until = time.monotonic() + 10  # the first puts it on when it has started the second
+while free() and time.monotonic() < until: time.sleep(0.01)
+answer(free())
+"""
+    assert ask(code).value == []
 
 
 @filtered
