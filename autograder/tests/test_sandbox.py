@@ -336,3 +336,13 @@ def test_a_folder_of_our_name_among_the_packages_is_hidden(
     hidden = sandbox._view(sandbox.Role.TRACER, None, None).hidden
     assert (tmp_path / "autograder").resolve() in hidden
     assert sandbox.PACKAGE not in hidden
+
+
+@linux
+def test_an_interpreter_behind_a_system_link_is_there_already(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A virtual environment may lead to /bin/python3, where /bin is a link that bubblewrap makes itself."""
+    (tmp_path / "python").symlink_to("/bin/sh")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    assert not [path for path in mounts._python() if path.is_relative_to("/bin")]
