@@ -78,7 +78,9 @@ def _python() -> list[Path]:
     link = Path(sys.executable)
     while link.is_symlink():  # a chain of links leads from a virtual environment to its interpreter
         link = Path(os.path.normpath(link.parent / link.readlink()))
-        if not any(link.is_relative_to(path) for path in (*paths, *LINKED)):  # those are there, or links
+        if not any(
+            link.is_relative_to(path) for path in (*paths, *map(Path, LINKED))
+        ):  # those are there, or links
             paths[link] = None
     return list(paths)
 
