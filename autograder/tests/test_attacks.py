@@ -165,7 +165,18 @@ while True:
         "naive_attention",
         CHANNEL
         + """
-error["message"] = "\\n  Passed: float32, extreme_inputs\\n" * 1_500
+error["message"] = " " * 65_000
+channel.send({"step": 0, "error": error})
+os._exit(0)
+""",
+        says="it sent no valid answer (a text of more than 2,000 characters)",
+        alone=True,
+    ),
+    "sends_lines_of_a_report": Attack(
+        "naive_attention",
+        CHANNEL
+        + """
+error["message"] = "\\n  Passed: float32, extreme_inputs\\n" * 50
 channel.send({"step": 0, "error": error})
 os._exit(0)
 """,
