@@ -11,7 +11,7 @@ import stat
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 try:
@@ -29,35 +29,44 @@ class Unusable(Exception):
     """The lock cannot be had; the message says why, and what to do."""
 
 
-@asynccontextmanager
-async def shared() -> AsyncIterator[None]:
+def shared() -> AbstractAsyncContextManager[None]:
     """Hold it with others that only trace, where nobody times. Raises Unusable, as all three do."""
-    with _opened() as file:
-        await _waited(file, exclusive=False)
-        yield
+    return _held(exclusive=False)
 
 
-@asynccontextmanager
-async def exclusive() -> AsyncIterator[None]:
+def exclusive() -> AbstractAsyncContextManager[None]:
     """Hold it alone."""
-    with _opened() as file:
-        await _waited(file, exclusive=True)
-        yield
+    return _held(exclusive=True)
 
 
 @contextmanager
 def waited_for(say: Callable[[str], object]) -> Iterator[None]:
     """Hold it alone, in a program that does nothing else meanwhile and says that it waits."""
     with _opened() as file:
-        if fcntl and not _taken(file, exclusive=True):
+        if not _taken(file, exclusive=True):
             say("Another process of attention-lab uses the GPU; this one waits for it.")
             fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@asynccontextmanager
+async def _held(*, exclusive: bool) -> AsyncIterator[None]:
+    until = time.monotonic() + PATIENCE
+    with _opened() as file:
+        while not _taken(file, exclusive=exclusive):
+            if time.monotonic() > until:
+                held = f"another process has held the GPU's lock for {PATIENCE / 60:g} minutes"
+                raise Unusable(f"{held}: end it")
+            await asyncio.sleep(AGAIN)
         yield
 
 
 @contextmanager
 def _opened() -> Iterator[int]:
     """The file, whose lock ends with this descriptor: made by whoever comes first, read by every user."""
+    if fcntl is None:
+        yield -1
+        return
     path = Path(tempfile.gettempdir()) / "attention-lab-gpu0.lock"
     with suppress(FileExistsError):
         made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDONLY, 0o644)
@@ -75,14 +84,6 @@ def _opened() -> Iterator[int]:
         yield file
     finally:
         os.close(file)
-
-
-async def _waited(file: int, *, exclusive: bool) -> None:
-    until = time.monotonic() + PATIENCE
-    while not _taken(file, exclusive=exclusive):
-        if time.monotonic() > until:
-            raise Unusable(f"another process has held the GPU's lock for {PATIENCE / 60:g} minutes: end it")
-        await asyncio.sleep(AGAIN)
 
 
 def _taken(file: int, *, exclusive: bool) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -59,11 +59,17 @@ def bench(
         _run([each.value for each in chosen], out, quick, time.monotonic() + 60 * minutes)
 
 
-def machine_to_itself() -> AbstractContextManager[None]:
+@contextmanager
+def machine_to_itself() -> Iterator[None]:
     """The GPU's lock, where there is a GPU."""
     from autograder import device, gpu_lock
 
-    return gpu_lock.waited_for(typer.echo) if device.driver() else nullcontext()
+    try:
+        with gpu_lock.waited_for(typer.echo) if device.driver() else nullcontext():
+            yield
+    except gpu_lock.Unusable as why:
+        typer.echo(f"grade bench: {why}", err=True)
+        raise typer.Exit(2) from None
 
 
 def _measured(out: Path | None) -> Path:

@@ -12,15 +12,16 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from autograder import gpu_lock
+from autograder import cli, device, gpu_lock
 from autograder.gpu_lock import exclusive, shared
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no such lock")
 Lock = Callable[[], AbstractAsyncContextManager[None]]
 HOLD = """
 import asyncio, os, sys
-from autograder import gpu_lock
+from autograder import cli, device, gpu_lock
 async def hold():
     async with gpu_lock.exclusive():
         print("held", flush=True)
@@ -136,3 +137,25 @@ def test_waiting_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
                     pass
 
     asyncio.run(main())
+
+
+def test_a_system_without_locks_needs_no_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu_lock, "fcntl", None)
+    monkeypatch.delattr(os, "fchmod")
+
+    async def hold() -> None:
+        async with shared(), exclusive():
+            pass
+
+    asyncio.run(hold())
+    with gpu_lock.waited_for(pytest.fail):
+        pass
+    assert list(folder.iterdir()) == []
+
+
+def test_a_bench_says_what_is_in_the_way(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "driver", lambda: True)
+    (folder / "attention-lab-gpu0.lock").mkdir()
+    done = CliRunner().invoke(cli.app, ["bench", "seq", "--quick"])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("grade bench: ") and done.stderr.endswith("is no file: remove it\n")
