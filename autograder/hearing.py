@@ -41,15 +41,8 @@ def _heard(step: Trace | Question, answer: Header) -> Problem | None:
 def _outs(trace: Trace, answer: Header) -> Problem | None:
     if answer["outs"] == [spec.to_json() for spec in trace.outs]:
         return None
-    came = ", ".join(_type_name(out) for out in answer["outs"][:6]) or "nothing"
+    came = ", ".join(f"{dtype[:20]}{shape[:10]}" for shape, dtype in answer["outs"][:6]) or "nothing"
     detail = f"{trace.about}: expected {', '.join(map(str, trace.outs))}, got {came}"
     if [list(spec.shape) for spec in trace.outs] == [out[0] for out in answer["outs"]]:
         return Problem(detail, next_step="The shape is right, the dtype is not: cast at the very end.")
     return Problem(detail, next_step="Follow the shapes of the arrays, line by line, to the one you return.")
-
-
-def _type_name(out: object) -> str:
-    match out:
-        case [list(shape), str(dtype)]:
-            return f"{dtype[:20]}{shape[:10]}"
-    return "something else"

@@ -78,9 +78,8 @@ def _python() -> list[Path]:
     link = Path(sys.executable)
     while link.is_symlink():  # a chain of links leads from a virtual environment to its interpreter
         link = Path(os.path.normpath(link.parent / link.readlink()))
-        if not any(
-            link.is_relative_to(path) for path in (*paths, *map(Path, LINKED))
-        ):  # those are there, or links
+        # In a folder of LINKED it is there already, or behind a link that bubblewrap makes itself.
+        if not any(link.is_relative_to(path) for path in (*paths, *map(Path, LINKED))):
             paths[link] = None
     return list(paths)
 

@@ -11,6 +11,7 @@ import pytest
 from autograder import catalog
 from autograder.grading import Grader
 from autograder.results import CheckResult, ExerciseResult, Outcome
+from autograder.tests import puppet
 
 Grade = Callable[[str, Path], ExerciseResult]
 
@@ -33,6 +34,20 @@ def grade() -> Iterator[Grade]:
 
         yield run
         loop.run(grader.__aexit__())
+
+
+@pytest.fixture(scope="module")
+def top() -> Iterator[Path]:
+    """A checkout whose children run what a test sends."""
+    with puppet.tree() as path:
+        yield path
+
+
+@pytest.fixture(params=["bubblewrap", "none"])
+def confined(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, top: Path) -> str:
+    """Once under each kind of confinement: its name."""
+    puppet.use(monkeypatch, top, request.param)
+    return str(request.param)
 
 
 def failed(result: ExerciseResult) -> dict[str, CheckResult]:

@@ -7,7 +7,6 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,22 +15,10 @@ from autograder import sandbox, wire
 from autograder.sandbox import Limits, Role, processes
 from autograder.sandbox.ending import in_words
 from autograder.sandbox.output import Output, clean
-from autograder.tests.puppet import HONEST, ask, play, tree, use
+from autograder.tests.puppet import HONEST, ask, play
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and forks")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-
-
-@pytest.fixture(scope="module")
-def top() -> Iterator[Path]:
-    with tree() as path:
-        yield path
-
-
-@pytest.fixture(params=["bubblewrap", "none"])
-def confined(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, top: Path) -> str:
-    use(monkeypatch, top, request.param)
-    return str(request.param)
 
 
 def marked(word: str) -> list[int]:

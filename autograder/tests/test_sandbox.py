@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,22 +18,10 @@ from autograder.tests.puppet import HONEST, ask, tree, use
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks at Linux")
 
 
-@pytest.fixture(scope="module")
-def top() -> Iterator[Path]:
-    with tree() as path:
-        yield path
-
-
 @pytest.fixture
 def contained(monkeypatch: pytest.MonkeyPatch, top: Path) -> Path:
     use(monkeypatch, top, "bubblewrap")
     return top
-
-
-@pytest.fixture(params=["bubblewrap", "none"])
-def confined(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, top: Path) -> str:
-    use(monkeypatch, top, request.param)
-    return str(request.param)
 
 
 def test_an_honest_child_answers(confined: str) -> None:

@@ -5,32 +5,19 @@ from __future__ import annotations
 import errno
 import platform
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from autograder import sandbox, syscalls, workspace
 from autograder.tests.conftest import Grade, failed
-from autograder.tests.puppet import ask, tree, use
+from autograder.tests.puppet import ask, use
 
 MACHINES = sorted(syscalls.NUMBERS)
 REFUSED = syscalls.ERROR | errno.EPERM
 NEW_USER, SIGCHLD = 0x10000000, 17
 THREAD = 0x003D0F00
 """The flags with which the C library starts a thread."""
-
-
-@pytest.fixture(scope="module")
-def top() -> Iterator[Path]:
-    with tree() as path:
-        yield path
-
-
-@pytest.fixture(params=["bubblewrap", "none"])
-def confined(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, top: Path) -> str:
-    use(monkeypatch, top, request.param)
-    return str(request.param)
 
 
 def verdict(machine: str, number: int, argument: int = 0, architecture: int | None = None) -> int:
