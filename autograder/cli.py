@@ -6,16 +6,15 @@ fault. Nothing heavier than Typer is imported before it is known that there is s
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from autograder import catalog, workspace
+from autograder import catalog, selection, workspace
 from autograder.bench import cli as bench
 from autograder.classroom import cli as course
 from autograder.classroom.submit import submit
@@ -23,13 +22,15 @@ from autograder.report import document, plain
 
 DEFAULT = "run"
 USAGE, FAULT, INTERRUPTED = 2, 3, 130
+HELP = ["-h", "--help"]
+REFUSED = (document.Unusable, selection.Unclear, workspace.NoModules)
 
 
 class DefaultCommand(TyperGroup):
     """A group that takes what names no command as the arguments of `run`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if not args or args[0] not in (*self.commands, "--help"):
+        if not args or args[0] not in (*self.commands, *HELP):
             args = [DEFAULT, *args]
         return super().parse_args(ctx, args)
 
@@ -40,7 +41,8 @@ class DefaultCommand(TyperGroup):
 
 app = typer.Typer(
     cls=DefaultCommand,
-    help="Grade exercises on attention, all of them or those you name by number or module.",
+    context_settings={"help_option_names": HELP},
+    help="Grade exercises on attention, all of them or those you name by number, module or path.",
     subcommand_metavar="[EXERCISE]... | COMMAND",
     options_metavar="[OPTIONS]",
     add_completion=False,
@@ -52,7 +54,10 @@ app = typer.Typer(
 @app.command(DEFAULT)
 def run(
     exercises: Annotated[
-        list[str] | None, typer.Argument(metavar="EXERCISE", help="Number or module; all without one.")
+        list[str] | None,
+        typer.Argument(
+            metavar="EXERCISE", help="Number, module (its beginning will do) or path; all without one."
+        ),
     ] = None,
     folder: Annotated[
         Path | None, typer.Option("--from", metavar="DIR", help="The folder of the modules to grade.")
@@ -68,8 +73,9 @@ def run(
     """Grade exercises; what `grade` does without a command."""
     try:
         raise typer.Exit(_run(exercises or (), folder, json, replay))
-    except document.Unusable as why:
-        _usage(str(why))
+    except REFUSED as why:
+        typer.echo(f"grade: {why}", err=True)
+        raise typer.Exit(USAGE) from None
     except KeyboardInterrupt:
         typer.echo("Stopped; nothing was graded.", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -100,6 +106,7 @@ app.command()(submit)
 
 
 def main() -> None:
+    sys.stdout = plain.unread(sys.stdout)
     for stream in (sys.stdout, sys.stderr):
         plain.safe(stream)
     app(prog_name="grade")
@@ -109,12 +116,13 @@ def _run(names: Sequence[str], folder: Path | None, json: str | None, replay: Pa
     earlier = document.provenance(replay) if replay else None
     if earlier and not names:
         names = [name for name in earlier["seed"] if catalog.find(name)]
-    exercises = _exercises(names)
-    folder = _folder(folder, exercises)
+    selected = selection.select(names, folder)
     if json is not None:
         document.check(json)
+    if selected.elsewhere:
+        typer.echo(f"The modules in {selected.folder}:\n", err=json == document.STDOUT)
     try:
-        return _grade(exercises, folder, json, earlier)
+        return _grade(selected, json, earlier)
     except Exception:
         import traceback
 
@@ -126,9 +134,7 @@ def _run(names: Sequence[str], folder: Path | None, json: str | None, replay: Pa
         return FAULT
 
 
-def _grade(
-    exercises: Sequence[catalog.Exercise], folder: Path, json: str | None, earlier: dict[str, Any] | None
-) -> int:
+def _grade(selected: selection.Selection, json: str | None, earlier: dict[str, Any] | None) -> int:
     import asyncio
 
     from autograder import grading, sandbox
@@ -137,49 +143,18 @@ def _grade(
 
     settings = Settings(seeds=earlier["seed"] if earlier else None)
     try:
-        with progress.shown(exercises, sys.stderr) as say:
-            report = asyncio.run(grading.grade(exercises, folder, settings, say))
+        with progress.shown(selected.exercises, sys.stderr) as say:
+            report = asyncio.run(grading.grade(selected.exercises, selected.folder, settings, say))
     except sandbox.SandboxUnavailable as why:
         typer.echo(f"grade: {why}", err=True)
         return USAGE
     if json is not None:
         document.write(report, json)
     screen = terminal.console(sys.stderr if json == document.STDOUT else sys.stdout)
-    terminal.show(report, screen, folder)
+    terminal.show(report, screen, selected.folder, workspace.short(workspace.course()))
     for name, sha256 in report.provenance.sha256.items():
         if earlier and name not in earlier["seed"]:
             screen.print(f"The earlier report holds no {name}: its inputs were drawn afresh.")
         elif earlier and earlier["sha256"].get(name) != sha256:
             screen.print(f"{name}.py is not the file that the earlier report graded.")
     return report.exit_code
-
-
-def _exercises(names: Sequence[str]) -> list[catalog.Exercise]:
-    """Those named, in the catalog's order; all where none is."""
-    chosen = [catalog.find(name) for name in names]
-    unknown = [name for name, found in zip(names, chosen, strict=True) if found is None]
-    if unknown:
-        there = ", ".join(f"{exercise.number} {exercise.name}" for exercise in catalog.EXERCISES)
-        _usage(f"there is no exercise {', '.join(unknown)}; there are: {there}")
-    return [exercise for exercise in catalog.EXERCISES if exercise in chosen or not names]
-
-
-def _folder(named: Path | None, exercises: Sequence[catalog.Exercise]) -> Path:
-    if named is None:
-        return _short(workspace.find(Path.cwd(), [exercise.name for exercise in exercises]))
-    if not named.is_dir():
-        _usage(f"--from {named} is {'a file' if named.exists() else 'not there'}; name a folder of modules")
-    if not any(os.path.lexists(named / f"{exercise.name}.py") for exercise in exercises):
-        _usage(f"--from {named} holds no {' or '.join(f'{exercise.name}.py' for exercise in exercises)}")
-    return named
-
-
-def _short(folder: Path) -> Path:
-    """As seen from here, where it lies below."""
-    here = Path.cwd()
-    return folder.relative_to(here) if folder.is_relative_to(here) else folder
-
-
-def _usage(message: str) -> NoReturn:
-    typer.echo(f"grade: {message}", err=True)
-    raise typer.Exit(USAGE)

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder import workspace
+
 MAX_BYTES = 64 * 1024
 MAX_PARTS = 100
 _PATH = re.compile(r"(?:\.[\s\\]*\w{1,80}[\s\\]*)" + f"{{{MAX_PARTS}}}")
@@ -33,6 +35,10 @@ LIBRARY_ATTENTION = frozenset(
 
 class Unreadable(Exception):
     """The file cannot be graded; the message says what was expected, what came and where."""
+
+    def __init__(self, message: str, next_step: str = "Correct the file and run grade again.") -> None:
+        super().__init__(message)
+        self.next_step = next_step
 
 
 @dataclass(frozen=True)
@@ -82,10 +88,12 @@ def bounded(text: str) -> None:
 def read(folder: Path, name: str) -> Source:
     """Read and parse `name`.py of a folder; Unreadable where it is not a small Python file in there."""
     path = folder / f"{name}.py"
-    data = _read_file(folder, path)
-    if not data.strip():
-        raise Unreadable(f"{path} is empty; copy the stub back from exercises/{name}.py")
-    return parse(name, data)
+    if not os.path.lexists(path):
+        raise Unreadable(f"{path} does not exist", workspace.recovery(folder, name))
+    source = parse(name, _read_file(folder, path))
+    if not source.tree.body:
+        raise Unreadable(f"{path} is empty: it holds no code", workspace.recovery(folder, name))
+    return source
 
 
 def parse(name: str, data: bytes) -> Source:
@@ -112,10 +120,6 @@ def same_code(one: ast.FunctionDef | None, other: ast.FunctionDef | None) -> boo
 
 
 def _read_file(folder: Path, path: Path) -> bytes:
-    if not path.exists() and not path.is_symlink():
-        raise Unreadable(
-            f"{path} does not exist; copy the stub from exercises/, or name the folder with --from"
-        )
     try:
         real = path.resolve(strict=True)
     except (OSError, RuntimeError) as error:

@@ -92,7 +92,7 @@ class Submission:
         try:
             return await self._grade()
         except Unreadable as why:
-            return self._all(Problem(str(why), next_step="Correct the file and run grade again."))
+            return self._all(Problem(str(why), next_step=why.next_step))
         except Exception as error:  # the grader's own fault: never a learner's failure
             detail = f"{FAULT}: {type(error).__name__}: {error}"
             return self._all(Problem(detail, outcome=Outcome.GRADER_ERROR))

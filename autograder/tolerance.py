@@ -50,12 +50,13 @@ def compare(
     dtype: str,
     spread: Array | None = None,
     cotangent: Array | None = None,
+    axes: str = "b, t, n, h",
 ) -> Comparison:
     """Judge `out` (wanted: `oracle`'s shape, `dtype`) against `oracle`, float64; `reference` sets the limit.
 
     `spread` is `oracle.spread(…)`, or of a gradient its part of `oracle.gradient_spreads(…)`: see `scale`.
-    `cotangent` makes it the comparison of a gradient. ValueError where the reference itself is not finite or
-    of another shape.
+    `cotangent` makes it the comparison of a gradient; `axes` are the letters in front of an index. ValueError
+    where the reference itself is not finite or of another shape.
     """
     gradient = cotangent is not None
     size = scale(oracle, spread=spread, cotangent=cotangent)
@@ -69,15 +70,16 @@ def compare(
     difference = np.abs(wide(out) - oracle)
     finite = np.isfinite(difference)
     index = _first(~finite) if not finite.all() else _first(difference == difference.max())
+    at = f"[{axes}] = {list(index)}"
     got, want = float(out[index]), float(oracle[index])
     if not finite.all():
         count = int(np.sum(~finite))
-        where = f"the first at {list(index)}: got {got:g}, expected {want:.6g}"
+        where = f"the first at {at}: got {got:g}, expected {want:.6g}"
         reason = f"{count} of {out.size} numbers are not finite, {where}"
         return Comparison(False, math.inf, reference_error, bound, index, got, want, reason)
     error = relative_error(out, oracle, size)
     ok = error <= bound
-    reason = "" if ok else _too_far(error, reference_error, bound, index, got, want)
+    reason = "" if ok else _too_far(error, reference_error, bound, at, got, want)
     return Comparison(ok, error, reference_error, bound, index, got, want, reason)
 
 
@@ -139,11 +141,9 @@ def _first(where: Array) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argwhere(where)[0])
 
 
-def _too_far(
-    error: float, reference_error: float, bound: float, index: tuple[int, ...], got: float, want: float
-) -> str:
+def _too_far(error: float, reference_error: float, bound: float, at: str, got: float, want: float) -> str:
     times = f", {error / reference_error:.3g} times the reference's own" if reference_error > 0 else ""
     return (
         f"relative error {error:.2g}{times}; the limit is {bound:.2g}. "
-        f"Furthest off at {list(index)}: got {got:.6g}, expected {want:.6g}"
+        f"Furthest off at {at}: got {got:.6g}, expected {want:.6g}"
     )

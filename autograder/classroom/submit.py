@@ -31,11 +31,11 @@ def submit(
     from autograder.classroom.delivery import deliver
     from autograder.classroom.handin import Unfit, fill
 
-    modules = folder or workspace.find(Path.cwd(), [exercise.name for exercise in catalog.EXERCISES])
     try:
+        modules = folder or workspace.find(Path.cwd(), [exercise.name for exercise in catalog.EXERCISES])
         made = fill(assignment, modules)
         where = deliver(made, to, course)
-    except Unfit as why:
+    except (Unfit, workspace.NoModules) as why:
         typer.echo(f"grade submit: nothing was handed in.\n{why}", err=True)
         raise typer.Exit(USAGE) from None
     typer.echo(f"{where}, with the modules in {modules}.")

@@ -23,15 +23,25 @@ def shown(exercises: Sequence[Exercise], stream: TextIO) -> Iterator[Progress]:
         return
     from rich import progress
 
-    columns = (progress.SpinnerColumn("line", finished_text="."), progress.TextColumn("{task.description}"))
+    columns = (
+        progress.SpinnerColumn("line", finished_text="."),
+        progress.TextColumn("{task.description}"),
+        progress.TextColumn("{task.elapsed:.0f} s", style="dim"),
+    )
     with progress.Progress(*columns, console=screen, transient=True) as bar:
         tasks = {exercise: bar.add_task(_line(exercise, "waiting"), total=1) for exercise in exercises}
 
+        begun = set()
+
         def say(exercise: Exercise, stage: str, result: ExerciseResult | None) -> None:
+            task = tasks[exercise]
+            if exercise not in begun:  # its seconds run from here, not from when the first exercise began
+                begun.add(exercise)
+                bar.reset(task)
             if result is not None:
                 stage = f"{result.earned} of {result.possible} points"
-            done = 0 if result is None else 1
-            bar.update(tasks[exercise], description=_line(exercise, stage), completed=done)
+                bar.stop_task(task)
+            bar.update(task, description=_line(exercise, stage), completed=0 if result is None else 1)
 
         yield say
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -16,6 +16,7 @@ from autograder.report import plain
 from autograder.report.words import count
 from autograder.results import CheckResult, ExerciseResult, Outcome, Report
 
+COURSE = Path("course")
 WIDEST = 100
 DETAIL_LINES = 12
 OUTPUT_LINES = 16
@@ -26,7 +27,8 @@ EARNED, WAITING, OPEN = "green", "cyan", "dim"
 class Row:
     """A paragraph, wrapped and indented; `limit` caps its lines, `lead` stands before each.
 
-    `hang` indents all lines but the first further.
+    `hang` indents all lines but the first further. `whole` keeps a word together that is wider than the
+    screen: a path that can be copied.
     """
 
     text: Text
@@ -34,6 +36,7 @@ class Row:
     limit: int = 4
     lead: str = ""
     hang: int = 0
+    whole: bool = False
 
 
 def console(stream: TextIO) -> Console:
@@ -45,11 +48,12 @@ def console(stream: TextIO) -> Console:
     return made
 
 
-def show(report: Report, screen: Console, folder: Path) -> None:
-    """Print the report of the modules in `folder`."""
-    for row in rows(report, folder):
+def show(report: Report, screen: Console, folder: Path, course: Path = COURSE) -> None:
+    """Print the report of the modules in `folder`; the course's pages lie in `course`."""
+    for row in rows(report, folder, course):
         lead = " " * row.indent + row.lead
-        lines = row.text.wrap(screen, max(screen.width - len(lead) - row.hang, 20))
+        words = row.text.plain.split() if row.whole else ()
+        lines = row.text.wrap(screen, max(screen.width - len(lead) - row.hang, 20, *map(len, words)))
         for number, line in enumerate(lines[: row.limit]):
             line.rstrip()
             screen.print(Text(lead + " " * row.hang * bool(number)) + line, soft_wrap=True)
@@ -57,17 +61,17 @@ def show(report: Report, screen: Console, folder: Path) -> None:
             screen.print(Text(f"{lead}…"))
 
 
-def rows(report: Report, folder: Path) -> Iterator[Row]:
+def rows(report: Report, folder: Path, course: Path = COURSE) -> Iterator[Row]:
     """The report, top to bottom."""
     if report.provenance.replay:
         yield _row("A replay, with the seeds of an earlier report: never a grade.", "bold")
     for result in report.exercises:
-        yield from _exercise(result, folder)
+        yield from _exercise(result, folder, course)
         yield _row("")
     yield from _end(report)
 
 
-def _exercise(result: ExerciseResult, folder: Path) -> Iterator[Row]:
+def _exercise(result: ExerciseResult, folder: Path, course: Path) -> Iterator[Row]:
     exercise = catalog.find(result.name)
     title = f"{exercise.number} {exercise.name}: {exercise.title}" if exercise else result.name
     checks = {check.id: check for check in exercise.checks} if exercise else {}
@@ -79,7 +83,7 @@ def _exercise(result: ExerciseResult, folder: Path) -> Iterator[Row]:
     for group in _groups(by[Outcome.FAILED]):
         yield from _failed(group, checks)
     if untouched := by[Outcome.NOT_STARTED]:
-        yield _row(f"Not started: {_stubs(untouched, result, checks)} in {folder / result.name}.py", "", 2)
+        yield _path(f"Not started: {_stubs(untouched, result, checks)} in {folder / result.name}.py")
     for group in _groups(by[Outcome.NOT_GRADED]):
         yield _row(_waits(group), WAITING, 2)
     for group in _groups(by[Outcome.GRADER_ERROR]):
@@ -88,7 +92,7 @@ def _exercise(result: ExerciseResult, folder: Path) -> Iterator[Row]:
     if result.output.strip():
         yield from _printed(result.output)
     if exercise and (by[Outcome.FAILED] or by[Outcome.NOT_STARTED]):
-        yield _row(f"Course page: {exercise.page}", "", 2)
+        yield _path(f"Course page: {course / Path(exercise.page).name}")
 
 
 def _failed(group: Sequence[CheckResult], checks: dict[str, Check]) -> Iterator[Row]:
@@ -198,6 +202,11 @@ def _names(checks: Sequence[CheckResult]) -> str:
 
 def _row(text: str, style: str = "", indent: int = 0, limit: int = 4) -> Row:
     return Row(Text(text, style), indent, limit, hang=2 if indent == 2 else 0)
+
+
+def _path(text: str) -> Row:
+    """A row that ends in a path."""
+    return replace(_row(text, indent=2), whole=True)
 
 
 def _points(number: int) -> str:

@@ -68,7 +68,63 @@ def test_a_folder_with_one_module_is_the_one_to_grade(
     monkeypatch.chdir(tmp_path)
     assert grade("4")[0] == 0
     assert grade("1")[0] == 0
-    assert [folder for _, folder, _ in calls] == [Path(), workspace.exercises()]
+    assert [folder for _, folder, _ in calls] == [Path(), Path()]
+
+
+def test_a_folder_without_modules_is_a_usage_error(
+    calls: Calls, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, err = grade("1")
+    assert (status, out) == (2, "") and not calls
+    assert f"there is no naive_attention.py in {tmp_path} or {tmp_path / 'exercises'}" in err
+    assert "--from DIR" in err
+
+
+@pytest.mark.parametrize("words", [(), ("--json", "-")])
+def test_below_the_checkout_the_first_line_says_what_is_graded(
+    words: tuple[str, ...], calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls.report = reports.report(reports.exercise("naive_attention", reports.failed("errors", 2)))
+    monkeypatch.chdir(ROOT / "course")
+    _, out, err = grade("1", *words)
+    shown = err if words else out
+    assert shown.startswith(f"The modules in {ROOT / 'exercises'}:\n")
+    assert "Course page: 02-naive.md\n" in shown
+    monkeypatch.chdir(ROOT)
+    assert "The modules in" not in grade("1")[1]
+
+
+def test_a_page_is_named_so_that_it_can_be_opened_from_here(
+    calls: Calls, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls.report = reports.report(reports.exercise("naive_attention", reports.failed("errors", 2)))
+    monkeypatch.chdir(tmp_path)
+    for folder in (tmp_path, ROOT, ROOT / "exercises"):
+        monkeypatch.chdir(folder)
+        out = grade("1", "--from", str(workspace.solutions()))[1]
+        named = next(line for line in out.splitlines() if line.endswith("02-naive.md")).split()[-1]
+        assert Path(named).is_file(), out
+
+
+@pytest.mark.parametrize(
+    ("words", "names", "folder"),
+    [
+        (("naive",), ["naive_attention"], "exercises"),
+        (("fp", "cu"), ["cudnn_attention", "fp8_autocast"], "exercises"),
+        (("exercises/naive_attention.py",), ["naive_attention"], "exercises"),
+        (("solutions/grouped_query.py", "1"), ["naive_attention", "grouped_query"], "solutions"),
+        (("./solutions/grouped_query.py", "--from", "solutions"), ["grouped_query"], "solutions"),
+        (("naive_attention.py",), ["naive_attention"], "exercises"),
+        ((str(ROOT / "solutions" / "grouped_query.py"),), ["grouped_query"], str(ROOT / "solutions")),
+    ],
+)
+def test_exercises_by_path_and_by_the_beginning_of_a_name(
+    words: tuple[str, ...], names: list[str], folder: str, calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert grade(*words)[0] == 0
+    assert calls[0][:2] == (names, Path(folder))
 
 
 def test_exercises_by_number_and_name_once_and_in_order(calls: Calls) -> None:
@@ -104,6 +160,14 @@ def test_the_status_is_the_reports(outcome: Outcome, status: int, calls: Calls) 
     [
         (("7",), "there is no exercise 7; there are: 1 naive_attention, 2 cudnn"),
         (("1", "list"), "there is no exercise list"),
+        (("",), "there is no exercise without a name"),
+        (("c",), "c is the beginning of 2 cudnn_attention and 3 causal_check; write more"),
+        (("solutions",), "solutions is a folder; grade the modules in it with --from solutions"),
+        (("README.md",), "there is no exercise README.md; there are: 1 naive"),
+        (("autograder/cli.py",), "autograder/cli.py is no module of the course; there are: 1 naive"),
+        (("course/naive_attention.py",), "course holds no naive_attention.py. "),
+        (("nowhere/naive_attention.py",), "nowhere is not there"),
+        (("exercises/naive_attention.py", "--from", "solutions"), "are two folders; grade one after"),
         (("--from", "nowhere"), "--from nowhere is not there"),
         (("--from", "README.md"), "--from README.md is a file"),
         (("1", "--from", "autograder"), "--from autograder holds no naive_attention.py"),
@@ -188,6 +252,15 @@ def test_help_names_options_and_commands() -> None:
         assert said in out.replace("root", "grade")
 
 
+@pytest.mark.parametrize(
+    "words", [[], ["1"], ["list"], ["doctor"], ["bench"], ["course", "init"], ["submit"]]
+)
+def test_help_has_a_short_name_everywhere(words: list[str]) -> None:
+    status, out, _ = grade(*words, "-h")
+    assert status == 0
+    assert out.splitlines()[0].startswith("Usage: ") and "-h, --help" in out
+
+
 def test_commands_and_exercises_have_different_names() -> None:
     commands = {command.name or command.callback.__name__ for command in cli.app.registered_commands}  # type: ignore[union-attr]
     assert commands >= {"run", "list", "doctor"}
@@ -220,10 +293,15 @@ def test_as_a_module_and_in_a_pipe_without_colours() -> None:
     assert "\x1b" not in done.stdout + done.stderr
 
 
-def test_a_reader_that_goes_away_is_no_traceback() -> None:
-    command = f'"{sys.executable}" -m autograder 1 --from exercises | true'
+@pytest.mark.skipif(workspace.WINDOWS, reason="a POSIX shell")
+@pytest.mark.parametrize(
+    ("words", "status"), [("1 --from exercises", 1), ("1 --json -", 1), ("list", 0), ("-h", 0), ("7", 2)]
+)
+def test_a_reader_that_goes_away_changes_no_status(words: str, status: int) -> None:
+    command = f'{{ "{sys.executable}" -m autograder {words}; echo $? >&2; }} | true'
     done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in done.stderr and "Error" not in done.stderr
+    assert done.stderr.splitlines()[-1] == str(status)
 
 
 @pytest.mark.slow

@@ -116,7 +116,7 @@ def test_one_wrong_row_cannot_hide(dtype: str) -> None:
     wrong[1, 4, 2] *= 1.05 if dtype != "float32" else 1.0001
     verdict = judged(wrong, dtype)
     assert not verdict.ok and verdict.index[:3] == (1, 4, 2)
-    assert "Furthest off at [1, 4, 2" in verdict.reason
+    assert "Furthest off at [b, t, n, h] = [1, 4, 2" in verdict.reason
 
 
 def test_the_largest_absolute_error_is_shown_with_both_sides() -> None:
@@ -136,7 +136,7 @@ def test_what_is_not_finite_never_passes(poison: float) -> None:
     out[1, 2, 3, 4] = poison
     verdict = judged(out)
     assert not verdict.ok and verdict.error == math.inf and verdict.index == (1, 2, 3, 4)
-    assert "1 of 1152 numbers are not finite, the first at [1, 2, 3, 4]" in verdict.reason
+    assert "1 of 1152 numbers are not finite, the first at [b, t, n, h] = [1, 2, 3, 4]" in verdict.reason
     assert not judged(np.full_like(out, poison)).ok
 
 
