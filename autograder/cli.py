@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -19,6 +19,9 @@ from autograder.bench import cli as bench
 from autograder.classroom import cli as course
 from autograder.classroom.submit import submit
 from autograder.report import document, plain
+
+if TYPE_CHECKING:
+    from autograder.plan import FailedRound
 
 DEFAULT = "run"
 USAGE, FAULT, INTERRUPTED = 2, 3, 130
@@ -69,10 +72,14 @@ def run(
         Path | None,
         typer.Option("--replay", metavar="REPORT", help="Use a report's seeds again; never a grade."),
     ] = None,
+    inputs: Annotated[
+        Path | None,
+        typer.Option("--inputs", metavar="DIR", help="Write the inputs of what failed there, and a script."),
+    ] = None,
 ) -> None:
     """Grade exercises; what `grade` does without a command."""
     try:
-        raise typer.Exit(_run(exercises or (), folder, json, replay))
+        raise typer.Exit(_run(exercises or (), folder, json, replay, inputs))
     except REFUSED as why:
         typer.echo(f"grade: {why}", err=True)
         raise typer.Exit(USAGE) from None
@@ -112,17 +119,23 @@ def main() -> None:
     app(prog_name="grade")
 
 
-def _run(names: Sequence[str], folder: Path | None, json: str | None, replay: Path | None) -> int:
+def _run(
+    names: Sequence[str], folder: Path | None, json: str | None, replay: Path | None, inputs: Path | None
+) -> int:
     earlier = document.provenance(replay) if replay else None
     if earlier and not names:
         names = [name for name in earlier["seed"] if catalog.find(name)]
     selected = selection.select(names, folder)
     if json is not None:
         document.check(json)
+    if inputs is not None:
+        from autograder.report import failing
+
+        failing.check(inputs, selected.exercises)
     if selected.elsewhere:
         typer.echo(f"The modules in {selected.folder}:\n", err=json == document.STDOUT)
     try:
-        return _grade(selected, json, earlier)
+        return _grade(selected, json, earlier, inputs)
     except Exception:
         import traceback
 
@@ -134,14 +147,17 @@ def _run(names: Sequence[str], folder: Path | None, json: str | None, replay: Pa
         return FAULT
 
 
-def _grade(selected: selection.Selection, json: str | None, earlier: dict[str, Any] | None) -> int:
+def _grade(
+    selected: selection.Selection, json: str | None, earlier: dict[str, Any] | None, inputs: Path | None
+) -> int:
     import asyncio
 
     from autograder import grading, sandbox
     from autograder.report import progress, terminal
     from autograder.submission import Settings
 
-    settings = Settings(seeds=earlier["seed"] if earlier else None)
+    rounds: list[FailedRound] = []
+    settings = Settings(seeds=earlier["seed"] if earlier else None, failed=rounds.append)
     try:
         with progress.shown(selected.exercises, sys.stderr) as say:
             report = asyncio.run(grading.grade(selected.exercises, selected.folder, settings, say))
@@ -157,4 +173,19 @@ def _grade(selected: selection.Selection, json: str | None, earlier: dict[str, A
             screen.print(f"The earlier report holds no {name}: its inputs were drawn afresh.")
         elif earlier and earlier["sha256"].get(name) != sha256:
             screen.print(f"{name}.py is not the file that the earlier report graded.")
+    if inputs is not None:
+        screen.print(_written(inputs, rounds, selected.folder), soft_wrap=True)
     return report.exit_code
+
+
+def _written(inputs: Path, rounds: Sequence[FailedRound], modules: Path) -> str:
+    """Write what failed, when no learner code runs any more; what to say of it."""
+    from autograder.report import failing
+
+    try:
+        files = [f"\n  {path} and .py" for path in failing.write(inputs, rounds, modules)]
+    except OSError as error:
+        return f"The failing inputs could not be written to {inputs}: {error.strerror or error}"
+    if not files:
+        return f"No check failed by its outputs: nothing was written to {inputs}"
+    return f"Failing inputs, each with a script that calls your function on them:{''.join(files)}"

@@ -116,9 +116,7 @@ class _Bench:
                 del self._places["", trace.key]
                 return
             if trace.usable(inputs, own):
-                evidence.judged.add((trace.key, name))
-                if problem := trace.judge(name, inputs, out, own):
-                    evidence.problems[trace.key, name] = problem
+                evidence.look(trace, name, inputs, out, own)
                 return
         raise GraderFault(f"no usable inputs for {trace.about} in {MAX_DRAWS} draws")
 

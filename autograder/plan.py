@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,7 +34,7 @@ class Trace:
     so it does for the reference. `draw(rng, round)` makes the inputs; `usable` tells from the
     reference's outputs whether they can be judged on; `judge(round, inputs, outputs, reference outputs)`
     decides. Without rounds it is looked at, and not run. `cudnn` is None where the artifact may hold no
-    cuDNN call, else whether that call is causal;
+    cuDNN call, else whether that call is causal; `expected(inputs)` are the right outputs, to be shown;
     `engine` is true where the real TransformerEngine makes it, beside a GPU.
     """
 
@@ -51,6 +51,7 @@ class Trace:
     cudnn: bool | None = None
     float8: bool = False
     engine: bool = False
+    expected: Callable[[Arrays], Arrays] | None = None
 
     @property
     def function(self) -> str:
@@ -135,11 +136,24 @@ class Facts:
     float8_calls: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class FailedRound:
+    """What a check failed by: the inputs of a round, and what came of them."""
+
+    exercise: str
+    check: str
+    trace: Trace
+    name: str
+    inputs: Arrays
+    outs: Arrays
+
+
 @dataclass
 class Evidence:
     """All that is known of a submission; what concerns a round is under (key, round), else (key, "").
 
-    `judged` holds what was looked at: no problem without a look is no pass.
+    `judged` holds what was looked at: no problem without a look is no pass. `failed` holds the trace, the
+    inputs and the outputs of each round with a problem.
     """
 
     source: Source
@@ -149,6 +163,22 @@ class Evidence:
     problems: dict[tuple[str, str], Problem] = field(default_factory=dict)
     judged: set[tuple[str, str]] = field(default_factory=set)
     races: dict[tuple[str, str], Header] = field(default_factory=dict)
+    failed: dict[tuple[str, str], tuple[Trace, Arrays, Arrays]] = field(default_factory=dict)
+
+    def look(self, trace: Trace, name: str, inputs: Arrays, outs: Arrays, reference: Arrays) -> None:
+        """Judge a round."""
+        self.judged.add((trace.key, name))
+        if problem := trace.judge(name, inputs, outs, reference):
+            self.problems[trace.key, name] = problem
+            self.failed[trace.key, name] = trace, inputs, outs
+
+    def failed_rounds(self, exercise: str, verdicts: Verdicts) -> Iterator[FailedRound]:
+        """The round that each check failed by, where it was one whose right outputs can be shown."""
+        for check, problem in verdicts.items():
+            for (key, name), (trace, inputs, outs) in self.failed.items():
+                if problem and trace.expected and problem.detail == self.problems[key, name].detail:
+                    yield FailedRound(exercise, check, trace, name, inputs, outs)
+                    break
 
     def first(self, keys: Iterable[str], rounds: Iterable[str] | None = None) -> Problem | None:
         """The first problem of these traces and questions: their own, then of (these of) their rounds."""

@@ -19,7 +19,7 @@ from autograder.gate import Gate
 from autograder.hearing import hear
 from autograder.interrogation import Interrogation, interrogate
 from autograder.measuring import measure
-from autograder.plan import Evidence, Facts, GpuPlan, Plan, Problem, Trace, Verdicts, only
+from autograder.plan import Evidence, Facts, FailedRound, GpuPlan, Plan, Problem, Trace, Verdicts, only
 from autograder.reference import Reference, job
 from autograder.results import CheckResult, ExerciseResult, Outcome
 from autograder.runner.canary import CANARY
@@ -57,11 +57,12 @@ Progress = Callable[[Exercise, str, ExerciseResult | None], None]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a grading may use; `seeds` by exercise make it a replay."""
+    """What a grading may use; `seeds` by exercise make it a replay. `failed` is told of what to show."""
 
     tracer: Limits = TRACER
     runner: Limits = RUNNER
     seeds: Mapping[str, str] | None = None
+    failed: Callable[[FailedRound], None] = lambda failed: None
 
 
 class Submission:
@@ -137,9 +138,12 @@ class Submission:
         finally:
             await runner.close()
         verdicts: Verdicts = judge.judge(evidence)
-        if gpu_judge is None or not gpu_plan.traces:
-            return verdicts
-        return {**verdicts, **await self._on_gpu(gpu_judge, gpu_plan, found, evidence, functions)}
+        if gpu_judge and gpu_plan.traces:
+            measured = await self._on_gpu(gpu_judge, gpu_plan, found, evidence, functions)
+            verdicts = {**verdicts, **measured}
+        for failed in evidence.failed_rounds(self.exercise.name, verdicts):
+            self._settings.failed(failed)
+        return verdicts
 
     async def _on_gpu(
         self,
@@ -205,9 +209,7 @@ class Submission:
                     )
                     alive.remove(index)
                 elif trial.name:
-                    evidence.judged.add((trace.key, trial.name))
-                    if problem := trace.judge(trial.name, trial.inputs, out, trial.reference):
-                        evidence.problems[trace.key, trial.name] = problem
+                    evidence.look(trace, trial.name, trial.inputs, out, trial.reference)
 
     def _check(self, check: Check, verdicts: Verdicts, untouched: set[str]) -> CheckResult:
         function = check.function or self.exercise.functions[0]

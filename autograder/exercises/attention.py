@@ -67,7 +67,14 @@ class Case:
             judge=self.judge,
             usable=self.usable,
             cudnn=self.is_causal if self.cudnn else None,
+            expected=self.expected,
         )
+
+    def expected(self, given: Arrays) -> Arrays:
+        """The right outputs, in float64."""
+        if self.gradient:
+            return oracle.gradients(*given, is_causal=self.is_causal)
+        return (oracle.attention(*given, is_causal=self.is_causal),)
 
     def draw(self, rng: np.random.Generator, name: str) -> Arrays:
         query, key, value = inputs.draw(rng, self.specs[0], self.specs[1], self.specs[2], name)

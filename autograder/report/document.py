@@ -32,7 +32,7 @@ def check(target: str) -> None:
         if _special(path):
             path.open("ab").close()
         else:
-            trial = _beside(path)
+            trial = _beside(path.resolve())
             trial.open("xb").close()
             trial.unlink()
     except OSError as error:
@@ -40,7 +40,7 @@ def check(target: str) -> None:
 
 
 def write(report: Report, target: str) -> None:
-    """Write the document, by a file beside the target that takes its name. OSError where that fails."""
+    """Write the document. OSError where that fails."""
     text = json.dumps(report.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     data = text.encode()
     if target == STDOUT:
@@ -52,9 +52,15 @@ def write(report: Report, target: str) -> None:
     if _special(path):
         path.write_bytes(data)
         return
-    path, made = path.resolve(), _beside(path)
+    replace(path.resolve(), data)
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Write a file by one beside it that takes its name, a link's too. OSError where that fails."""
+    made = _beside(path)
     try:
-        made.write_bytes(data)
+        with made.open("xb") as file:
+            file.write(data)
         made.replace(path)
     finally:
         with suppress(OSError):
@@ -90,5 +96,4 @@ def _special(path: Path) -> bool:
 
 
 def _beside(path: Path) -> Path:
-    path = path.resolve()
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
