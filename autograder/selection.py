@@ -30,10 +30,10 @@ class Selection:
 
 def select(words: Sequence[str], folder: Path | None) -> Selection:
     """What these words and this folder mean; without words all exercises. Unclear or NoModules."""
-    asked = [_asked(word) for word in words]
-    chosen = [exercise for exercise in EXERCISES if not asked or exercise in [one for one, _ in asked]]
+    found = [asked(word) for word in words]
+    chosen = [exercise for exercise in EXERCISES if not found or exercise in [one for one, _ in found]]
     modules = [exercise.name for exercise in chosen]
-    named = {parent: str(parent) for _, parent in asked if parent is not None}
+    named = {parent: str(parent) for _, parent in found if parent is not None}
     if folder is not None:
         named[folder] = f"--from {folder}"
     if len({each.resolve() for each in named}) > 1:
@@ -41,11 +41,11 @@ def select(words: Sequence[str], folder: Path | None) -> Selection:
     for each, name in named.items():
         return Selection(chosen, workspace.named(each, modules, name))
     here = Path.cwd()
-    found = workspace.find(here, modules)
-    return Selection(chosen, workspace.short(found), elsewhere=found not in (here, here / "exercises"))
+    near = workspace.find(here, modules)
+    return Selection(chosen, workspace.short(near), elsewhere=near not in (here, here / "exercises"))
 
 
-def _asked(word: str) -> tuple[Exercise, Path | None]:
+def asked(word: str) -> tuple[Exercise, Path | None]:
     """The exercise that a word means, and the folder if the word is a path."""
     path = Path(word)
     if path.suffix != ".py":

@@ -10,6 +10,7 @@ import pytest
 
 from autograder import oracle, tolerance
 from autograder.arrays import DTYPES, Array
+from autograder.exercises.attention import Case
 from autograder.tests.formulations import RIGHT, f32, naive, per_head, scores32
 from autograder.tolerance import Comparison, compare
 
@@ -193,3 +194,21 @@ def test_zero_is_judged_without_dividing_by_it() -> None:
     noise = f32(zero + 1e-8)
     assert compare(noise, zero, f32(zero), 1.0, dtype="float32", cotangent=cotangent).ok
     assert not compare(f32(zero + 0.1), zero, f32(zero), 1.0, dtype="float32", cotangent=cotangent).ok
+
+
+@pytest.mark.parametrize(
+    ("heads", "gradient", "axes"),
+    [
+        ((3, 3), False, ["b, t, n, h"]),
+        ((3, 3), True, ["b, t, n, h", "b, s, n, h", "b, s, n, h"]),
+        ((4, 2), True, ["b, t, n, h", "b, s, k, h", "b, s, k, h"]),
+    ],
+)
+def test_an_index_comes_with_its_letters(heads: tuple[int, int], gradient: bool, axes: list[str]) -> None:
+    case = Case("f", (2, 5, 4, *heads, 8), gradient=gradient)
+    given = case.draw(np.random.default_rng(0), "normal")
+    right = [np.asarray(x, np.float32) for x in case.expected(given)]
+    for place, letters in enumerate(axes):
+        outs = [2 * x if place == at else x for at, x in enumerate(right)]
+        problem = case.judge("normal", given, outs, right)
+        assert problem and f"Furthest off at [{letters}] = [" in problem.detail

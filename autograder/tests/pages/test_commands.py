@@ -15,7 +15,7 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
-from autograder import catalog, cli
+from autograder import cli, selection
 from autograder.author import ROOT
 from autograder.pages import fences
 from autograder.tests.pages.page import Page, course, read, wrong
@@ -101,8 +101,8 @@ def grade(arguments: list[str]) -> None:
         assert chosen is not None
         with chosen.make_context(name, rest, parent=context) as inner:
             for exercise in inner.params.get("exercises") or ():
-                if exercise != ANY and catalog.find(exercise) is None:
-                    raise ValueError(f"there is no exercise or command {exercise}")
+                if exercise != ANY:
+                    selection.asked(exercise)
 
 
 def module(name: str, arguments: list[str]) -> None:
