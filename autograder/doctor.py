@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from autograder import catalog, device, engine_parts, sandbox
+from autograder import catalog, device, engine_parts, sandbox, workspace
 from autograder.sandbox.output import clean
 
 PROBE_SECONDS = 60
@@ -151,14 +151,15 @@ def _device(where: str, kind: str, capability: str) -> str:
 def _engine(advice: list[str]) -> str:
     """Where there is a GPU, the advice names each piece that is missing."""
     installed = _installed(ENGINES)
+    page = workspace.short(workspace.course()) / engine_parts.PAGE
     if not any(_version(name) for name in ENGINES):
         if _nvidia_smi():
             advice += engine_parts.to_build(engine_parts.site())
-            advice.append(f"build TransformerEngine, if you want stages 10 and 11: {engine_parts.PAGE}")
+            advice.append(f"build TransformerEngine, if you want stages 10 and 11: {page}")
         return f"{installed} (a double of it stands in while grading)"
     found, failure = _probe(ENGINE)
     if found is None:
-        advice.append(f"{engine_parts.to_load(failure)}  (TransformerEngine; {engine_parts.PAGE})")
+        advice.append(f"{engine_parts.to_load(failure)}  (TransformerEngine; {page})")
         return f"{installed}, but it does not load: {failure}"
     ok, reason = found["fp8"][0] == "True", found["fp8"][1]
     return f"{installed}, FP8 {'available' if ok else f'not available: {reason}'}"

@@ -8,7 +8,8 @@ import sysconfig
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-PAGE = "course/00-setup.md#transformerengine"
+PAGE = "00-setup.md#transformerengine"
+"""In the course."""
 SYSTEM = (Path("/usr/include"), Path("/usr/local/include"), Path("/usr/local/cuda/include"))
 HEADERS = {"cudnn.h": "nvidia-cudnn-cu13", "nvtx3/nvToolsExt.h": "nvidia-nvtx"}
 """What its build includes, and pip's package for CUDA 13 that brings it."""

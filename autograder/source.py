@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import hashlib
 import io
 import os
@@ -90,10 +91,10 @@ def read(folder: Path, name: str) -> Source:
     path = folder / f"{name}.py"
     if not os.path.lexists(path):
         raise Unreadable(f"{path} does not exist", workspace.recovery(folder, name))
-    source = parse(name, _read_file(folder, path))
-    if not source.tree.body:
-        raise Unreadable(f"{path} is empty: it holds no code", workspace.recovery(folder, name))
-    return source
+    data = _read_file(folder, path)
+    if not data.removeprefix(codecs.BOM_UTF8).strip():
+        raise Unreadable(f"{path} is empty", workspace.recovery(folder, name))
+    return parse(name, data)
 
 
 def parse(name: str, data: bytes) -> Source:

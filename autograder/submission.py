@@ -101,6 +101,9 @@ class Submission:
     async def _grade(self) -> ExerciseResult:
         source = read(self._folder, self.exercise.name)
         self.sha256 = source.sha256
+        if not source.tree.body:
+            step = workspace.recovery(self._folder, self.exercise.name)
+            raise Unreadable(f"{source.name}.py is empty but for comments", step)
         untouched = _untouched(self.exercise, source)
         functions = set(self.exercise.functions) - untouched
         verdicts: Verdicts = {}

@@ -65,6 +65,7 @@ FAILS: dict[str, tuple[str | bytes, str]] = {
     "not_utf8": (b"def naive_attention(query, key, value):\n    return '\xff\xfe'\n", "not valid Python"),
     "nul_bytes": (b"\x00" * 100, "naive_attention.py"),
     "empty": ("", "is empty"),
+    "comments_alone": ("# later\n", "is empty but for comments"),
     "too_large": ("#" * 300_000, "more than 64 kB"),
     "deep_nesting": ("x = " + "(" * 5_000 + ")" * 5_000, "naive_attention.py"),
     "long_name": ("import a" + ".b" * 30_000 + "\n" + RIGHT, "a name in it has more than 100 parts"),
@@ -194,7 +195,8 @@ def test_directory(tmp_path: Path, impatient: Run) -> None:
 
 
 def test_missing(tmp_path: Path, impatient: Run) -> None:
-    assert "does not exist" in failed(impatient(tmp_path))["float32"].detail
+    missing = failed(impatient(tmp_path))["float32"]
+    assert "does not exist" in missing.detail and missing.next_step.startswith("Copy the stub: ")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs on this system")
