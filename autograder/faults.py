@@ -117,13 +117,32 @@ def explain(answer: Header, about: str) -> Problem | None:
     line = f" at line {error['line']}" if error["line"] else ""
     raised = f"{kind}{line}: {message}".removesuffix(": ")
     diagnosis, next_step = _known(error)
+    # One line that raises one type is one mistake, whatever the shapes in the message.
+    cause = f"{kind}{line or f': {message}'}"
     if error["where"] == "import":
-        return Problem(f"the file does not load: {raised}", diagnosis, next_step)
+        return Problem(f"the file does not load: {raised}", diagnosis, next_step, cause=cause)
     if "host_callbacks" in message:  # JAX's words for a program that cannot leave its process
-        return Problem(f"{about}: it {CALLBACK}", diagnosis, next_step)
+        return Problem(f"{about}: it {CALLBACK}", diagnosis, next_step, cause="callback")
     if kind in ("WrongValue", "TooLarge"):
-        return Problem(f"{about}: {message}{line}", diagnosis, next_step)
-    return Problem(f"{about}: raised {raised}", diagnosis, next_step)
+        return Problem(f"{about}: {message}{line}", diagnosis, next_step, cause=cause)
+    return Problem(f"{about}: raised {raised}", diagnosis, next_step, cause=cause)
+
+
+def refuses(answer: Header) -> bool:
+    """Whether the answer is an error that the learner's own file raises: a check of its own."""
+    error = answer.get("error") or {}
+    source = error.get("source", "")
+    return error.get("where") == "call" and (
+        "AssertionError" in error["types"] or bool(re.search(r"\braise\b(?! *NotImplementedError)", source))
+    )
+
+
+def fitting(error: Header) -> str:
+    """The next step where the learner's own check refuses shapes and dtypes that fit."""
+    where = f"The check at line {error['line']}" if error["line"] else "A check of yours"
+    return (
+        f"{where} refuses a call that fits its contract: T and S may differ, and so may all sizes. Loosen it."
+    )
 
 
 def ended(reason: str) -> str:

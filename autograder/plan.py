@@ -24,6 +24,7 @@ class Problem:
     diagnosis: str = ""
     next_step: str = ""
     outcome: Outcome = Outcome.FAILED
+    cause: str = ""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from autograder.interrogation import Interrogation, interrogate
 from autograder.measuring import measure
 from autograder.plan import Evidence, Facts, GpuPlan, Plan, Problem, Trace, Verdicts, only
 from autograder.reference import Reference, job
-from autograder.results import CheckResult, ExerciseResult, Outcome
+from autograder.results import STILL_THE_STUB, CheckResult, ExerciseResult, Outcome
 from autograder.runner.canary import CANARY
 from autograder.runner.client import Refused, RunFailed, Runner
 from autograder.runner.refusal import LOOPS
@@ -182,7 +182,9 @@ class Submission:
         for trace, answer in zip(traced, answers, strict=True):
             if isinstance(answer, Refused):
                 evidence.problems[trace.key, ""] = Problem(
-                    f"{trace.about}: {answer.message}", next_step=answer.next_step
+                    f"{trace.about}: {answer.message}",
+                    next_step=answer.next_step,
+                    cause=f"refused: {answer.next_step}" * bool(answer.next_step),
                 )
             else:
                 evidence.facts[trace.key] = Facts(answer.custom_calls, answer.largest)
@@ -213,7 +215,7 @@ class Submission:
         function = check.function or self.exercise.functions[0]
         if function in untouched:
             problem: Problem | None = Problem(
-                f"{function} is still the stub", next_step="Fill it in.", outcome=Outcome.NOT_STARTED
+                f"{function} {STILL_THE_STUB}", next_step="Fill it in.", outcome=Outcome.NOT_STARTED
             )
         elif check.needs and not self._serves(check, verdicts):
             problem = Problem(check.needs, outcome=Outcome.NOT_GRADED)
@@ -232,6 +234,7 @@ class Submission:
             _line(problem.diagnosis),
             problem.next_step or hint,
             check.simulated,
+            _line(problem.cause),
         )
 
     def _serves(self, check: Check, verdicts: Verdicts) -> bool:

@@ -97,7 +97,7 @@ ON_CPU = (
     _run(None, "float32", 16, "xla", is_causal=True, gradient=True),
 )
 ON_CUDNN = (
-    _run(AMPERE, "bfloat16", 64, "cudnn", rounds=HALF),
+    _run(AMPERE, "bfloat16", 64, "cudnn", rounds=HALF["bfloat16"]),
     _run(AMPERE, "float16", 128, "cudnn", is_causal=True),
     _run(HOPPER, "bfloat16", 64, "cudnn", is_causal=True, lengths=(16, 32), rounds=("normal", "mixed_heads")),
     _run(HOPPER, "bfloat16", 40, "cudnn", heads=(4, 2)),

@@ -14,7 +14,7 @@ from autograder import catalog
 from autograder.catalog import Check
 from autograder.report import plain
 from autograder.report.words import count
-from autograder.results import CheckResult, ExerciseResult, Outcome, Report
+from autograder.results import STILL_THE_STUB, CheckResult, ExerciseResult, Outcome, Report
 
 WIDEST = 100
 DETAIL_LINES = 12
@@ -78,8 +78,12 @@ def _exercise(result: ExerciseResult, folder: Path) -> Iterator[Row]:
         yield _row(f"Passed: {_names(by[Outcome.PASSED])}", EARNED, 2)
     for group in _groups(by[Outcome.FAILED]):
         yield from _failed(group, checks)
-    if untouched := by[Outcome.NOT_STARTED]:
-        yield _row(f"Not started: {_stubs(untouched, result, checks)} in {folder / result.name}.py", "", 2)
+    stubs = [check for check in by[Outcome.NOT_STARTED] if check.detail.endswith(STILL_THE_STUB)]
+    if stubs:
+        yield _row(f"Not started: {_stubs(stubs, result, checks)} in {folder / result.name}.py", "", 2)
+    for group in _groups(check for check in by[Outcome.NOT_STARTED] if check not in stubs):
+        points = _points(sum(check.points for check in group))
+        yield _row(f"Not judged yet: {_names(group)} ({points}): {group[0].detail}", "", 2)
     for group in _groups(by[Outcome.NOT_GRADED]):
         yield _row(_waits(group), WAITING, 2)
     for group in _groups(by[Outcome.GRADER_ERROR]):
@@ -181,10 +185,11 @@ def _stubs(untouched: Sequence[CheckResult], result: ExerciseResult, checks: dic
 
 
 def _groups(checks: Iterable[CheckResult]) -> list[list[CheckResult]]:
-    """Checks by what there is to say of them, so that it is said once."""
-    groups: dict[tuple[str, str], list[CheckResult]] = {}
+    """Checks by the mistake behind them, so that it is told once, with the words of the first."""
+    groups: dict[tuple[str, ...], list[CheckResult]] = {}
     for check in checks:
-        groups.setdefault((check.detail, check.diagnosis), []).append(check)
+        mistake = (check.cause,) if check.cause else (check.detail, check.diagnosis)
+        groups.setdefault(mistake, []).append(check)
     return list(groups.values())
 
 
