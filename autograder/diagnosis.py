@@ -254,7 +254,7 @@ def _rounding(errors: Array, case: Case) -> Diagnosis | None:
     """Half precision, and no row further off than scores, exponentials and weights rounded to it explain."""
     unit = ROUNDOFF.get(case.dtype, 0.0)
     largest = np.max(np.abs(case.scores), axis=-1, where=case.seen, initial=0.0).swapaxes(1, 2)
-    if not np.all(errors <= np.minimum(1.0, 4 * unit * (1 + largest))):
+    if not np.all(errors <= np.minimum(2.0, 4 * unit * (1 + largest))):
         return None
     sentence = f"The error is of the size that rounding to {case.dtype} before the end gives."
     return Diagnosis("softmax in half precision", sentence, WIDER)

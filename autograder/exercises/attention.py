@@ -23,7 +23,7 @@ HALF = {
     "bfloat16": ("normal", "rivals", "flat", "mixed_heads", "outlier_v", "far_outlier", "offset_v"),
     "float16": ("normal", "rivals", "flat", "mixed_heads", "outlier_v", "offset_v"),
 }
-GRADIENT = ("normal", "large", "shifted")
+GRADIENT = ("normal", "shifted")
 HALF_GRADIENT = ("normal", "rivals")
 
 

@@ -89,7 +89,7 @@ class Shapes:
             return wrong[0][1] if wrong else None
         first = wrong[0][1]
         others = "; ".join(call.what for call, _ in wrong[1:])
-        return replace(first, detail=f"{first.detail}. {len(wrong) - 1} more calls are wrong: {others}")
+        return replace(first, detail=f"{first.detail}. Wrong as well: {others}")
 
     def questions(self, rng: np.random.Generator) -> list[Question]:
         made = [self._question(call, _sizes(rng)) for call in self.calls]

@@ -19,12 +19,16 @@ from autograder.tests.formulations import RIGHT, combine32, f32, hidden, naive, 
 Wrong = Callable[[Array, Array, Array, bool], Array]
 LIMIT = {"float32": 5e-6, "bfloat16": 1e-2}
 SHAPES = ((3, 6, 4, 10), (3, 11, 2, 10))
-LARGE_SPECS = [Spec(shape, "float32") for shape in ((2, 7, 4, 12), (2, 9, 2, 12), (2, 9, 2, 12))]
 
 
 def drawn(seed: int, dtype: str = "float32", shapes: tuple[tuple[int, ...], ...] = SHAPES) -> list[Array]:
     rng = np.random.default_rng(seed)
     return [rng.standard_normal(s).astype(DTYPES[dtype]) for s in (shapes[0], shapes[1], shapes[1])]
+
+
+def large(distribution: str, dtype: str = "float32", seed: int = 0) -> tuple[Array, Array, Array]:
+    query, key = Spec((2, 7, 4, 12), dtype), Spec((2, 9, 2, 12), dtype)
+    return inputs.draw(np.random.default_rng(seed), query, key, key, distribution)
 
 
 def seen(query: Array, key: Array, causal: bool) -> Array:
@@ -341,22 +345,21 @@ def test_overflow_without_a_maximum_is_named(shift: float) -> None:
 @pytest.mark.parametrize(("name", "wrong"), LARGE.items())
 def test_what_changes_large_scores_is_named(name: str, wrong: Wrong) -> None:
     for causal in (False, True):
-        query, key, value = inputs.draw(np.random.default_rng(0), *LARGE_SPECS, "large")
+        query, key, value = large("large")
         found = explain(wrong(query, key, value, causal), query, key, value, is_causal=causal, limit=5e-6)
         assert name_of(found) == name and found is not None and "own maximum" in found.next_step
 
 
 @pytest.mark.parametrize("axes", [(0, 1, 2, 3), (1, 2, 3), (2, 3), (1, 3)])
 def test_a_maximum_that_is_not_the_rows_own_is_named(axes: tuple[int, ...]) -> None:
-    query, key, value = inputs.draw(np.random.default_rng(0), *LARGE_SPECS, "shifted")
+    query, key, value = large("shifted")
     out = less(lambda scores: scores.max(axes, keepdims=True))(query, key, value, False)
     assert name_of(explain(out, query, key, value, limit=5e-6)) == "one maximum for many rows"
 
 
 def test_a_query_that_is_scaled_in_half_precision_is_named() -> None:
-    specs = [Spec(spec.shape, "bfloat16") for spec in LARGE_SPECS]
     for seed in range(5):
-        query, key, value = inputs.draw(np.random.default_rng(seed), *specs, "rivals")
+        query, key, value = large("rivals", "bfloat16", seed)
         out = rounded_query(query, key, value, False)
         assert name_of(explain(out, query, key, value, limit=1e-2)) == "query in half precision"
 
@@ -371,7 +374,7 @@ def test_another_divisor_of_the_scores_is_told(divisor: float) -> None:
 
 
 def test_errors_in_the_rows_of_large_scores_are_told_by_the_scores() -> None:
-    query, key, value = inputs.draw(np.random.default_rng(0), *LARGE_SPECS, "large")
+    query, key, value = large("large")
     largest = np.abs(oracle.scores(query, key)).max(axis=-1).swapaxes(1, 2)
     out = right(query, key, value, False)
     out[largest > np.median(largest)] += f32(1)
