@@ -12,6 +12,7 @@ import pytest
 from autograder import device, measuring, workspace
 from autograder.exercises.gpu import raced
 from autograder.plan import Arrays, Evidence, GpuPlan, Plan, Problem, Race, Trace
+from autograder.results import Outcome
 from autograder.source import read
 from autograder.tests.runner import forged
 from autograder.tests.runner.children import real
@@ -122,3 +123,19 @@ def test_right_values_pass_and_wrong_ones_do_not() -> None:
     same = forged.artifact(forged.main(f"return %x : {forged.T}"))
     found = measured(GpuPlan((small,)), {"small": same})
     assert found.problems["small", "normal"] == Problem("not its sine")
+
+
+TIMES = {"ratio": 3.0, "low": 2.9, "high": 3.1, "learner_ms": 3.6, "reference_ms": 1.2}
+
+
+@pytest.mark.parametrize(("clock", "said"), [("CUPTI", "device time"), ("wall", "time by the host's clock")])
+def test_a_slower_program_is_told_by_which_clock(clock: str, said: str) -> None:
+    found = Evidence(read(workspace.solutions(), "naive_attention"), Plan((trace("long"),)))
+    found.judged.add(("long", ""))
+    found.races["long", "long"] = {"answer": "slower", "clock": clock, **TIMES}
+    problem = raced(found, "long", "long", 1.5, "the reference's")
+    assert problem is not None and problem.outcome is Outcome.FAILED
+    assert problem.detail == (
+        f"long: 3.6 ms of {said}, 3 times the reference's (1.2 ms; between 2.9 and 3.1 times); "
+        "the limit is 1.5 times"
+    )
