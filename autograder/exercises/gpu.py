@@ -26,8 +26,9 @@ def raced(evidence: Evidence, key: str, beside: str, limit: float, than: str) ->
         case "faster":
             return None
         case "slower":
+            time = "device time" if race["clock"] == "CUPTI" else "time by the host's clock"
             return Problem(
-                f"{key}: {race['learner_ms']:.3g} ms of device time, {race['ratio']:.3g} times {than} "
+                f"{key}: {race['learner_ms']:.3g} ms of {time}, {race['ratio']:.3g} times {than} "
                 f"({race['reference_ms']:.3g} ms; between {race['low']:.3g} and {race['high']:.3g} times); "
                 f"the limit is {limit:g} times"
             )
@@ -39,4 +40,4 @@ def raced(evidence: Evidence, key: str, beside: str, limit: float, than: str) ->
             )
         case "not measured":
             return Problem(f"{key}: {race['message']}", outcome=Outcome.NOT_GRADED)
-    return Problem(f"{key}: {race['message']}")
+    return Problem(f"{key}: {race['message']}", next_step=race.get("next_step", ""))

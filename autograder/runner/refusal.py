@@ -66,6 +66,7 @@ ENGINE = (
     "Pass the recipe on, and call module.init and module.apply on the inputs as they came.",
 )
 LOOPS = "Replace Python loops by array operations or lax.scan."
+SIZES = "Look for a loop whose condition depends on the sizes."
 CONSTANT = "Build the array with jnp inside the function, and replace the loop by lax.scan."
 SMALLER = "Look for an array that is far larger than the inputs and their (B, N, T, S) scores."
 
