@@ -16,7 +16,7 @@ from autograder.exercises.attention import (
     no_library,
     values,
 )
-from autograder.exercises.gpu import raced, sizes
+from autograder.exercises.gpu import raced, sizes, weightiest
 from autograder.exercises.shapes import ALONE, Shapes
 from autograder.plan import Evidence, GpuPlan, Plan, Race, Verdicts
 
@@ -52,12 +52,12 @@ def gpu_plan(gpu: Gpu) -> GpuPlan:
 
 
 def judge_gpu(evidence: Evidence, gpu: Gpu) -> Verdicts:
-    problems = (
+    problems = [
         raced(evidence, key, key, limit.ratio, "the reference's")
         for limit in SPEED[FUNCTION]
         for key in (_timed(limit.length, gpu).key,)
-    )
-    return {"speed": next(filter(None, problems), None)}
+    ]
+    return {"speed": weightiest(problems)}
 
 
 def _timed(length: int, gpu: Gpu) -> Case:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from autograder import device, measuring, workspace
-from autograder.exercises.gpu import raced
+from autograder.exercises.gpu import raced, weightiest
 from autograder.plan import Arrays, Evidence, GpuPlan, Plan, Problem, Race, Trace
 from autograder.results import Outcome
 from autograder.source import read
@@ -139,3 +139,10 @@ def test_a_slower_program_is_told_by_which_clock(clock: str, said: str) -> None:
         f"long: 3.6 ms of {said}, 3 times the reference's (1.2 ms; between 2.9 and 3.1 times); "
         "the limit is 1.5 times"
     )
+
+
+def test_a_failure_at_one_length_outweighs_what_could_not_be_measured_at_another() -> None:
+    failed, unmeasured = Problem("slower"), Problem("not measured", outcome=Outcome.NOT_GRADED)
+    assert weightiest((unmeasured, failed)) is weightiest((failed, None, unmeasured)) is failed
+    assert weightiest((None, unmeasured)) is unmeasured
+    assert weightiest((None, None)) is None
