@@ -29,6 +29,7 @@ from autograder.sandbox import Limits, Role
 from autograder.sandbox.output import clean
 from autograder.seeds import Seeds
 from autograder.source import Source, Unreadable, parse, read, same_code
+from autograder.text import cut
 from autograder.trials import draw
 
 JUDGES = {
@@ -259,7 +260,7 @@ async def _both(one: Awaitable[A], other: Awaitable[B]) -> tuple[A, B]:
 
 def _line(text: str) -> str:
     """One line, of bounded length: what a learner's code says must not look like lines of the report."""
-    return " ".join(clean(text).split())[:MAX_DETAIL]
+    return cut(" ".join(clean(text).split()), MAX_DETAIL)
 
 
 def _untouched(exercise: Exercise, source: Source) -> set[str]:
