@@ -45,8 +45,9 @@ PLACE = re.compile(
 )
 HALTED = re.compile(r"import of ([\w.]+) halted; None in sys\.modules")
 # By what the sandbox says of the end of a process.
+ENDLESS = "Look for a loop or a wait that does not end."
 ENDINGS: dict[str, str] = {
-    "endless loop|processor time": "Look for a loop or a wait that does not end.",
+    "endless loop|processor time": ENDLESS,
     "processes": "Start no processes: remove os.fork, subprocess and multiprocessing.",
     "out of memory": SMALLER,
     "killed by signal": "Remove what crashes the process: os.kill, ctypes, a native library.",
@@ -100,12 +101,10 @@ def explain(answer: Header, about: str) -> Problem | None:
 def ended(reason: str, source: Source | None = None) -> str:
     """The next step where the process ended for this reason; `source` where it was tracing this file."""
     step = next(step for pattern, step in ENDINGS.items() if re.search(pattern, reason))
-    return unrolled(source) if source and step is ENDINGS["endless loop|processor time"] else step
+    return unrolled(source, step) if source and step is ENDLESS else step
 
 
-def unrolled(source: Source) -> str:
-    """The next step for a function that takes too long to trace, to compile or to run."""
+def unrolled(source: Source, step: str = LOOPS) -> str:
+    """The next step for what took too long or grew too large: by a Python loop, where the file has one."""
     line = lookup.loop(source.tree)
-    if line is None:
-        return ENDINGS["endless loop|processor time"]
-    return f"{LOOPS} The first stands at line {line}."
+    return f"{LOOPS} See the loop at line {line}." if line else step

@@ -32,6 +32,13 @@ def dotted(node: ast.AST, names: dict[str, str]) -> str:
     return ""
 
 
+def root(node: ast.AST) -> str:
+    """`np` of `np.linalg.norm`; "" for what begins with no name."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def calls(tree: ast.Module, line: int | None = None) -> Iterator[tuple[str, ast.Call]]:
     """The calls of a file, or those that reach over one line, in reading order; each by its dotted name."""
     names = imported(tree)
@@ -51,14 +58,15 @@ def around(tree: ast.Module, line: int) -> list[ast.AST]:
 
 
 def loop(tree: ast.Module) -> int | None:
-    """The line of the first Python loop inside a function."""
-    lines = (
-        node.lineno
-        for function in ast.walk(tree)
-        if isinstance(function, Function)
-        for node in ast.walk(function)
-        if isinstance(node, (ast.For, ast.While))
-    )
+    """The line of the first Python loop, but for those over a few things that are spelled out."""
+    lines = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.While):
+            lines.append(node.lineno)
+        elif isinstance(node, (ast.For, ast.comprehension)) and not isinstance(
+            node.iter, (ast.Tuple, ast.List)
+        ):
+            lines.append(node.iter.lineno)
     return min(lines, default=None)
 
 

@@ -11,26 +11,15 @@ import re
 import stat
 import tokenize
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from autograder import library
 
 MAX_BYTES = 64 * 1024
 MAX_PARTS = 100
 SAVE = "save the file as UTF-8"
 _PATH = re.compile(r"(?:\.[\s\\]*\w{1,80}[\s\\]*)" + f"{{{MAX_PARTS}}}")
-LIBRARY_ATTENTION = frozenset(
-    {
-        "dot_product_attention",
-        "dot_product_attention_weights",
-        "MultiHeadDotProductAttention",
-        "MultiHeadAttention",
-        "SelfAttention",
-        "flash_attention",
-        "splash_attention",
-        "DotProductAttention",
-    }
-)
 
 
 class Unreadable(Exception):
@@ -71,7 +60,7 @@ class Source:
 
     def library_attention(self) -> tuple[str, int] | None:
         """The first library attention that is imported or looked up, and its line."""
-        return next(_library_names(self.tree), None)
+        return next(library.attention(self.tree), None)
 
 
 def bounded(text: str) -> None:
@@ -190,14 +179,3 @@ def _dump(function: ast.FunctionDef) -> str:
         return ast.dump(bare)
     except (RecursionError, ValueError):  # too deep, or a number too long to print: no stub has either
         return ""
-
-
-def _library_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in LIBRARY_ATTENTION:
-            yield node.attr, node.lineno
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            for alias in node.names:
-                parts = (*(getattr(node, "module", None) or "").split("."), *alias.name.split("."))
-                if match := LIBRARY_ATTENTION.intersection(parts):
-                    yield sorted(match)[0], node.lineno

@@ -139,7 +139,8 @@ def _raised(answer: Header, about: str, named: Sequence[int], sign: str) -> Prob
     error = answer.get("error")
     if error is None:
         return Problem(
-            f"{about}: expected ValueError, but it returned an array of shape {answer['returned'][0]}",
+            f"{about}: expected ValueError or TypeError, but it returned an array of shape "
+            f"{answer['returned'][0]}",
             sign,
         )
     message = untraced(error["message"])
@@ -147,7 +148,7 @@ def _raised(answer: Header, about: str, named: Sequence[int], sign: str) -> Prob
         return explain(answer, about)
     if not {"ValueError", "TypeError"}.intersection(error["types"]):
         came = f"{error['types'][0]}: {message}".removesuffix(": ")
-        return Problem(f"{about}: expected ValueError, got {came}")
+        return Problem(f"{about}: expected ValueError or TypeError, got {came}")
     if all(re.search(rf"\b{size}\b", message) for size in named):
         return None
     wanted = " and ".join(map(str, named))
