@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from autograder import lookup, missing, values
-from autograder.catalog import EXERCISES
+from autograder.catalog import EXERCISES, find
 from autograder.runner.refusal import KERNEL, RANDOM
 from autograder.source import Source
 from autograder.wire import Header
@@ -145,6 +145,20 @@ def _of_code(error: Header, source: Source) -> Advice | None:
     if valued or "setting an array element" in message:
         found = values.needed(kinds, message, line, source.tree)
         return found and Advice(*found)
+    return None
+
+
+def draws(source: Source, function: str) -> Advice | None:
+    """About jax.random in a function that is traced, or in one that is none of those the exercise asks for."""
+    exercise = find(source.name)
+    others = set(exercise.functions if exercise else ()) - {function}
+    if source.name == "fp8_autocast":  # there a key is an argument
+        return None
+    for node in source.tree.body:
+        if isinstance(node, lookup.Function) and node.name not in others:
+            for name, call in lookup.calls(source.tree, within=node):
+                if name.startswith("jax.random."):
+                    return Advice(sentence(RANDOM[0]), f"Remove {name} at line {call.lineno}.")
     return None
 
 

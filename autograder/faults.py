@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 
 from autograder import lookup
-from autograder.advice import SMALLER, Advice, advise
+from autograder.advice import SMALLER, Advice, advise, draws
 from autograder.plan import Problem
 from autograder.runner.refusal import LOOPS
 from autograder.source import Source
@@ -96,6 +97,12 @@ def explain(answer: Header, about: str) -> Problem | None:
     else:
         detail = f"{about}: raised {raised}"
     return Problem(detail, advice.diagnosis, advice.next_step)
+
+
+def drawn(problem: Problem, source: Source, function: str) -> Problem:
+    """Wrong values of a function that draws random numbers, which nothing else has to explain."""
+    advice = draws(source, function)
+    return replace(problem, diagnosis=advice.diagnosis, next_step=advice.next_step) if advice else problem
 
 
 def ended(reason: str, source: Source | None = None) -> str:

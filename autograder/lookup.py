@@ -39,10 +39,13 @@ def root(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def calls(tree: ast.Module, line: int | None = None) -> Iterator[tuple[str, ast.Call]]:
-    """The calls of a file, or those that reach over one line, in reading order; each by its dotted name."""
+def calls(
+    tree: ast.Module, line: int | None = None, within: ast.stmt | None = None
+) -> Iterator[tuple[str, ast.Call]]:
+    """The calls of a file, or of one statement, or those that reach over one line, in reading order; each by
+    its dotted name."""
     names = imported(tree)
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    found = [node for node in ast.walk(within or tree) if isinstance(node, ast.Call)]
     for node in sorted(found, key=lambda node: (node.lineno, node.col_offset)):
         if line is None or node.lineno <= line <= (node.end_lineno or node.lineno):
             yield dotted(node.func, names), node

@@ -15,7 +15,7 @@ from typing import TypeVar
 from autograder import beside, gpu_lock, sandbox, stubs, workspace
 from autograder.catalog import GPU_FP8, LEAST, Check, Exercise
 from autograder.device import Gpu
-from autograder.faults import unrolled
+from autograder.faults import drawn, unrolled
 from autograder.gate import Gate
 from autograder.hearing import hear
 from autograder.interrogation import Interrogation, interrogate
@@ -207,7 +207,8 @@ class Submission:
                 elif trial.name:
                     evidence.judged.add((trace.key, trial.name))
                     if problem := trace.judge(trial.name, trial.inputs, out, trial.reference):
-                        evidence.problems[trace.key, trial.name] = problem
+                        told = drawn(problem, evidence.source, trace.function)
+                        evidence.problems[trace.key, trial.name] = told
 
     def _check(self, check: Check, verdicts: Verdicts, untouched: set[str]) -> CheckResult:
         function = check.function or self.exercise.functions[0]
