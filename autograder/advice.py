@@ -5,6 +5,7 @@ What the code shows comes first: it says which call or condition is meant.
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 
@@ -149,16 +150,16 @@ def _of_code(error: Header, source: Source) -> Advice | None:
 
 
 def draws(source: Source, function: str) -> Advice | None:
-    """About jax.random in a function that is traced, or in one that is none of those the exercise asks for."""
+    """About jax.random in a function that is traced, or in another that the exercise does not ask for."""
     exercise = find(source.name)
     others = set(exercise.functions if exercise else ()) - {function}
     if source.name == "fp8_autocast":  # there a key is an argument
         return None
-    for node in source.tree.body:
-        if isinstance(node, lookup.Function) and node.name not in others:
-            for name, call in lookup.calls(source.tree, within=node):
-                if name.startswith("jax.random."):
-                    return Advice(sentence(RANDOM[0]), f"Remove {name} at line {call.lineno}.")
+    functions = (node for node in source.tree.body if isinstance(node, lookup.Function))
+    inside = {id(part) for node in functions if node.name not in others for part in ast.walk(node)}
+    for name, call in lookup.calls(source.tree):
+        if name.startswith("jax.random.") and id(call) in inside:
+            return Advice(sentence(RANDOM[0]), f"Remove {name} at line {call.lineno}.")
     return None
 
 

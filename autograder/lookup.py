@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@lru_cache(maxsize=8)
 def imported(tree: ast.Module) -> dict[str, str]:
     """What each imported name stands for: `np` for "numpy", `nn` for "jax.nn"."""
     names: dict[str, str] = {}
@@ -39,16 +41,21 @@ def root(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def calls(
-    tree: ast.Module, line: int | None = None, within: ast.stmt | None = None
-) -> Iterator[tuple[str, ast.Call]]:
-    """The calls of a file, or of one statement, or those that reach over one line, in reading order; each by
-    its dotted name."""
-    names = imported(tree)
-    found = [node for node in ast.walk(within or tree) if isinstance(node, ast.Call)]
-    for node in sorted(found, key=lambda node: (node.lineno, node.col_offset)):
+def calls(tree: ast.Module, line: int | None = None) -> Iterator[tuple[str, ast.Call]]:
+    """The calls of a file, or those that reach over one line, in reading order; each by its dotted name."""
+    for name, node in _calls(tree):
         if line is None or node.lineno <= line <= (node.end_lineno or node.lineno):
-            yield dotted(node.func, names), node
+            yield name, node
+
+
+@lru_cache(maxsize=8)
+def _calls(tree: ast.Module) -> tuple[tuple[str, ast.Call], ...]:
+    names = imported(tree)
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return tuple(
+        (dotted(node.func, names), node)
+        for node in sorted(found, key=lambda node: (node.lineno, node.col_offset))
+    )
 
 
 def around(tree: ast.Module, line: int) -> list[ast.AST]:

@@ -128,7 +128,7 @@ CASES = {
         (
             (
                 CUDNN,
-                f"    if head > 128:\n        return f'head {{head}} {{dtype}} {{device.compute_capability}}'\n{CUDNN}",
+                f"    if head > 128:\n        return f'{{dtype}} head {{head}}'\n{CUDNN}",
             ),
             ("dtype: jnp.dtype) ->", "dtype: jnp.dtype, head: int) ->"),
             ("query.dtype)\n", "query.dtype, query.shape[-1])\n"),
