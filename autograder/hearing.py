@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
 
-from autograder.faults import RETURNS, ended, explain, fitting, located, refuses
+from autograder.advice import RETURNS
+from autograder.faults import ended, explain, fitting, located, refuses
 from autograder.interrogation import Interrogation
 from autograder.plan import Evidence, Problem, Question, Trace
 from autograder.wire import Header
@@ -15,6 +16,7 @@ from autograder.wire import Header
 def hear(found: Interrogation, evidence: Evidence) -> None:
     """Fill the evidence's `answers`, `problems` and `judged`."""
     abouts = {step.key: step.about for step in evidence.plan.steps}
+    traced = {step.key for step in evidence.plan.steps if isinstance(step, Trace)}
     for step in evidence.plan.steps:
         answer = found.answers.get(step.key)
         if answer is not None:
@@ -23,7 +25,8 @@ def hear(found: Interrogation, evidence: Evidence) -> None:
             culprit, reason = found.ended or (step.key, "it sent no answer")
             # The same words for all that was not reached, so that a report says them once.
             detail = f"{abouts[culprit]}: the process ended: {reason}"
-            problem: Problem | None = Problem(detail, next_step=ended(reason))
+            source = evidence.source if culprit in traced else None
+            problem: Problem | None = Problem(detail, next_step=ended(reason, source))
         else:
             problem = _heard(step, answer)
         if answer is not None:

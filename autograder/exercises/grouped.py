@@ -45,6 +45,8 @@ CACHES = {"bfloat16": 2, "float32": 4, "float16": 2, "float8_e4m3fn": 1}
 """Bytes by dtype."""
 SPELLINGS = {"scalar": "jnp.{}", "name": "'{}'", "dtype": "jnp.dtype('{}')"}
 """How a dtype is given, and how a message shows it."""
+FLOAT = "It is a float."
+INTEGER = "Write // in place of /, and no float among the factors: so it stays an int of Python."
 CACHE_KEYS = tuple(f"kv_cache_bytes: {dtype}, {spelling}" for dtype in CACHES for spelling in SPELLINGS)
 
 
@@ -126,8 +128,11 @@ def _cache(rng: np.random.Generator, dtype: str, spelling: str) -> Question:
         came = answer["value"]
         if type(came) is int and came == right:
             return None
-        diagnosis = miscounted(came, right, itemsize) if type(came) in (int, float) else ""
-        return Problem(f"{about}: expected the int {right}, got {came!r}", diagnosis)
+        detail = f"{about}: expected the int {right}, got {came!r}"
+        if type(came) is float:
+            known = miscounted(came, right, itemsize)
+            return Problem(detail, " ".join(filter(None, (FLOAT, known))), INTEGER)
+        return Problem(detail, miscounted(came, right, itemsize) if type(came) is int else "")
 
     step = {
         "kind": "call",
@@ -139,8 +144,6 @@ def _cache(rng: np.random.Generator, dtype: str, spelling: str) -> Question:
 
 def miscounted(came: float, right: int, itemsize: int) -> str:
     """The mistakes that give `came` for a dtype of `itemsize` bytes: one number may come of several."""
-    if came == right:
-        return "It is not an int of Python."
     known = (
         (right // 2, "K or V alone is counted"),
         (right * 2 // itemsize, "two bytes an element are counted, whatever the dtype"),
@@ -150,5 +153,5 @@ def miscounted(came: float, right: int, itemsize: int) -> str:
             "the product overflows 32 bits, as JAX's does; Python's ints do not",
         ),
     )
-    found = ", or ".join(mistake for count, mistake in known if count == came)
+    found = ", or ".join(mistake for count, mistake in known if count == came != right)
     return f"{found[0].upper()}{found[1:]}." if found else ""

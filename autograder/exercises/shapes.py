@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from autograder.advice import RETURNS
 from autograder.arrays import Spec
-from autograder.faults import RETURNS, explain, fitting, refuses, untraced
+from autograder.faults import explain, fitting, refuses, untraced
 from autograder.plan import Evidence, Problem, Question
 from autograder.wire import Header
 
@@ -150,7 +151,8 @@ def _raised(answer: Header, about: str, named: Sequence[int], sign: str) -> Prob
     error = answer.get("error")
     if error is None:
         return Problem(
-            f"{about}: expected ValueError, but it returned an array of shape {answer['returned'][0]}",
+            f"{about}: expected ValueError or TypeError, but it returned an array of shape "
+            f"{answer['returned'][0]}",
             sign,
         )
     message = untraced(error["message"])
@@ -158,7 +160,7 @@ def _raised(answer: Header, about: str, named: Sequence[int], sign: str) -> Prob
         return explain(answer, about)
     if not {"ValueError", "TypeError"}.intersection(error["types"]):
         came = f"{error['types'][0]}: {message}".removesuffix(": ")
-        return Problem(f"{about}: expected ValueError, got {came}")
+        return Problem(f"{about}: expected ValueError or TypeError, got {came}")
     if all(re.search(rf"\b{size}\b", message) for size in named):
         return None
     wanted = " and ".join(map(str, named))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,11 @@ from autograder.results import STILL_THE_STUB, CheckResult, ExerciseResult, Outc
 WIDEST = 100
 DETAIL_LINES = 12
 OUTPUT_LINES = 16
+TRACER = re.compile(r"Traced<|\w*Tracer\(")
+A_TRACER = (
+    "A print in a traced function shows a tracer: its shape and dtype, and no values. To see values, call "
+    "your function yourself in a Python session."
+)
 EARNED, WAITING, OPEN = "green", "cyan", "dim"
 
 
@@ -115,6 +121,8 @@ def _printed(output: str) -> Iterator[Row]:
     yield _row(f"It printed{f' (the last {OUTPUT_LINES} of {len(lines)} lines)' if left > 0 else ''}:", "", 2)
     for line in lines[-OUTPUT_LINES:]:
         yield Row(Text(line.expandtabs(4), OPEN), 4, 2, "│ ")
+    if TRACER.search(output):
+        yield _row(A_TRACER, "", 4)
 
 
 def _end(report: Report) -> Iterator[Row]:

@@ -23,7 +23,10 @@ ALONE = 40.0
 """Seconds for an artifact that is tried alone."""
 MAX_DEATHS = 3
 """Children that the artifacts of one load, or of one run, may cost when they are tried one at a time."""
-NOT_TRIED = (f"not tried: the programs before it took {MAX_DEATHS} processes to their end", LOOPS)
+NOT_TRIED = (
+    f"not tried: {MAX_DEATHS} programs before it ended the process that runs them, or took too long",
+    LOOPS,
+)
 A = TypeVar("A")
 
 __all__ = ["Canary", "Child", "GraderFault", "Job", "Loaded", "Refused", "RunFailed", "Runner"]

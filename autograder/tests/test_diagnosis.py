@@ -535,7 +535,7 @@ def test_an_amax_that_gives_no_scale_keeps_the_old_one(bad: float) -> None:
         (800, 4, "K or V alone is counted, or two bytes an element"),
         (400, 4, "The dtype's bytes are not counted."),
         (800, 2, "K or V alone is counted, or the dtype's bytes are not counted."),
-        (1600.0, 2, "It is not an int of Python."),
+        (1600.0, 2, ""),
         (3200, 1, "Two bytes an element are counted"),
     ],
 )
