@@ -48,10 +48,8 @@ class Exercise:
 
 SHAPES_HINT = "Check ranks and sizes first (TODO 1) and raise ValueError where they do not fit."
 LIBRARY_HINT = "Write the steps yourself, with jnp.einsum or matmul and jax.nn.softmax."
-HALF_HINT = (
-    "Once float32 passes: scores and softmax in float32 (preferred_element_type), cast back at the end."
-)
-GRADIENT_HINT = "Get the values right first. Then look for what cuts a gradient: stop_gradient, round, casts."
+HALF_HINT = "Scores and softmax in float32 (preferred_element_type), cast back at the end."
+GRADIENT_HINT = "Look for what cuts or changes a gradient: stop_gradient, round, casts, a custom_vjp."
 SPEED_HINT = "Keep the operands of a matrix product in bfloat16 and ask for preferred_element_type=float32."
 
 EXERCISES = (
@@ -66,7 +64,7 @@ EXERCISES = (
                 "extreme_inputs",
                 3,
                 "large, flat, shifted and uneven inputs in float32",
-                "Once float32 passes: subtract each row's own maximum before exp, and clip nothing.",
+                "Subtract each row's own maximum before exp, and clip nothing.",
             ),
             Check("half_precision", 3, "values in bfloat16 and float16", HALF_HINT),
             Check("gradient", 2, "the vector-Jacobian product", GRADIENT_HINT),

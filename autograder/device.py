@@ -18,7 +18,7 @@ KEPT = ("LD_LIBRARY_PATH", "CUDNN_HOME")
 """Where a user may have named libraries."""
 # CUDA reserves far more addresses than it uses, and starts threads of its own.
 LIMITS = Limits(
-    wall_seconds=600.0,
+    wall_seconds=120.0,
     cpu_seconds=600,
     memory_bytes=None,
     resident_bytes=32 * 2**30,
@@ -28,7 +28,6 @@ LIMITS = Limits(
 )
 BESIDE = replace(
     LIMITS,
-    wall_seconds=120.0,
     cpu_seconds=120,
     resident_bytes=8 * 2**30,
     processes=512,

@@ -12,7 +12,7 @@ import numpy as np
 
 from autograder import oracle, tolerance
 from autograder.arrays import Array
-from autograder.mistakes import MISTAKES, WIDER, Case, Mistake
+from autograder.mistakes import MISTAKES, OWN_MAXIMUM, SCALE, WIDER, Case, Mistake
 from autograder.oracle import wide
 
 SLACK = 4.0
@@ -21,12 +21,22 @@ SLACK = 4.0
 NEARER = 2.0
 """How many times nearer to the mistake than to the right answer an answer has to be."""
 
+FARTHER = 20.0
+"""The same for a factor that is fitted: two numbers alone would fit often."""
+
+CLEAR = 0.05
+"""How far from 1 a factor is no rounding."""
+
+LOOK_THERE = "Look at what is special there: the end of a loop or mask, an index, a shape that broadcasts."
 ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The name of a known mistake, a sentence on what seems to have happened, and what to do next."""
+    """The name of a known mistake, a sentence on what seems to have happened, and what to do next.
+
+    Without a next step the hint of the check applies.
+    """
 
     name: str
     sentence: str
@@ -51,38 +61,13 @@ def explain(
         return None
     return (
         _overflow(got, case)
+        or _not_a_number(got, case)
         or _known(got, case, size, limit)
+        or _factor(got, case, size, limit)
         or _rounding(errors, case)
+        or _large_scores(errors <= limit, case)
         or locate(errors <= limit)
     )
-
-
-def explain_gradient(
-    out: Array, want: Array, name: str, *, cotangent: Array, head_size: int, limit: float
-) -> Diagnosis | None:
-    """Name what a wrong gradient looks like; `name` is "query", "key" or "value", `want` the oracle's."""
-    if out.shape != want.shape or not np.all(np.isfinite(wide(out))):
-        return None
-    size = tolerance.scale(want, cotangent=cotangent)
-    if tolerance.relative_error(out, want, size) <= limit:
-        return None
-    if not np.any(out):
-        sentence = (
-            f"The gradient with respect to {name} is exactly zero: JAX sees no way from it to the output."
-        )
-        step = "Look for stop_gradient, a cast to an integer, a round or an argmax on the way."
-        return Diagnosis("gradient is zero", sentence, step)
-    factor = float(np.vdot(wide(out), want) / np.vdot(want, want)) if np.any(want) else math.nan
-    if not tolerance.relative_error(out, factor * want, size * max(1, abs(factor))) <= SLACK * limit:
-        return None
-    root = math.sqrt(head_size)
-    known = {root: "√H", 1 / root: "1/√H", float(head_size): "H", 1 / head_size: "1/H", -1.0: "-1"}
-    words = next(
-        (word for x, word in known.items() if math.isclose(x, factor, rel_tol=0.02)), f"{factor:.4g}"
-    )
-    sentence = f"The gradient with respect to {name} is right but for a factor of {words}."
-    step = "Look for a scale that the output has and its derivative lacks (custom_vjp, stop_gradient)."
-    return Diagnosis("gradient off by a factor", sentence, step)
 
 
 def explain_scale(
@@ -167,8 +152,10 @@ def locate(right: Array) -> Diagnosis | None:
             parts.append(f"{_listed(bad, one)} {verb} off, {_listed(good, one)} right")
     if not parts:
         return None
-    sentence = "; ".join(parts) + ("." if off.sum() == box else ", and there not everywhere.")
-    step = "Look at what is special there: the end of a loop or mask, an index, a shape that broadcasts."
+    exact = off.sum() == box
+    sentence = "; ".join(parts) + ("." if exact else ", and there not everywhere.")
+    # A place that is only roughly right is a weaker hint than the check's own.
+    step = LOOK_THERE if exact else ""
     return Diagnosis(f"off in {' and '.join(names)}", sentence[0].upper() + sentence[1:], step)
 
 
@@ -198,20 +185,68 @@ def _distance(got: Array, mistake: Mistake, case: Case, size: Array, limit: floa
     return near if near <= SLACK * limit and NEARER * near <= off else None
 
 
+def _factor(got: Array, case: Case, size: Array, limit: float) -> Diagnosis | None:
+    """The right answer for scores that are some factor too large or too small."""
+    if not np.isfinite(got).all():
+        return None
+
+    def distance(factor: float) -> float:
+        return tolerance.relative_error(got, case.output(case.scores * factor), size)
+
+    factors = np.geomspace(1 / 64, 64, 97)
+    middle = int(np.argmin([distance(factor) for factor in factors]))
+    low, high = factors[max(middle - 1, 0)], factors[min(middle + 1, len(factors) - 1)]
+    for _ in range(60):
+        third = (high - low) / 3
+        if distance(low + third) < distance(high - third):
+            high -= third
+        else:
+            low += third
+    factor = (low + high) / 2
+    near, off = distance(factor), distance(1.0)
+    if not (near <= SLACK * limit and FARTHER * near <= off) or abs(factor - 1) < CLEAR:
+        return None
+    root = math.sqrt(case.size)
+    sentence = f"The scores are divided by {root / factor:.3g}; √H is {root:.4g} here."
+    return Diagnosis("scaled by another number", sentence, SCALE)
+
+
+MAXIMA: tuple[tuple[int, ...] | None, ...] = (None, (0, 1, 2, 3), (1, 2, 3), (2, 3), (1, 3))
+"""Over which axes of the scores (B, N, T, S) a maximum is taken and subtracted; None: none is subtracted."""
+
+
 def _overflow(got: Array, case: Case) -> Diagnosis | None:
     """Not finite in exactly the rows whose float32 exponentials overflow, or all vanish."""
     broken = ~np.isfinite(got).all(axis=-1)
     if not broken.any():
         return None
-    with np.errstate(all="ignore"):
-        raised = np.where(case.seen, np.exp(case.scores.astype(np.float32)), np.float32(0)).sum(axis=-1)
-    expected = ~(np.isfinite(raised) & (raised > 1e-37)).swapaxes(1, 2)
-    if not np.array_equal(broken, expected):
+    scores = np.where(case.seen, case.scores, -np.inf)
+    for axes in MAXIMA:
+        maximum = 0.0 if axes is None else scores.max(axes, keepdims=True)
+        with np.errstate(all="ignore"):
+            raised = np.exp((scores - maximum).astype(np.float32)).sum(axis=-1).swapaxes(1, 2)
+        lost = ~np.isfinite(raised) | (raised == 0)
+        kept = np.isfinite(raised) & (raised > 1e-37)  # between the two lie subnormal numbers
+        if not lost.any() or (lost & ~broken).any() or (kept & broken).any():
+            continue
+        if axes is None:
+            sentence = "NaN or infinity in exactly the rows whose scores are too large for exp() in float32."
+            return Diagnosis("no maximum subtracted", sentence, OWN_MAXIMUM)
+        sentence = (
+            "One maximum is subtracted for many rows: NaN in exactly the rows whose scores lie far below it."
+        )
+        return Diagnosis("one maximum for many rows", sentence, OWN_MAXIMUM)
+    return None
+
+
+def _not_a_number(got: Array, case: Case) -> Diagnosis | None:
+    """NaN in all rows of a masked answer, although no score is large."""
+    if not case.is_causal or not np.isnan(got).all(axis=-1).all() or case.largest > 60:
         return None
     return Diagnosis(
-        "no maximum subtracted",
-        "NaN or infinity in exactly the rows whose scores are too large for exp() in float32.",
-        "Subtract each row's largest score before exp(), as jax.nn.softmax does.",
+        "zero times infinity",
+        "NaN everywhere, although no score is large: 0 · ∞ is NaN, as in a mask of 0 and 1 times -jnp.inf.",
+        "Hide scores with jnp.where(mask, scores, -jnp.inf) in place of a product.",
     )
 
 
@@ -219,10 +254,19 @@ def _rounding(errors: Array, case: Case) -> Diagnosis | None:
     """Half precision, and no row further off than scores, exponentials and weights rounded to it explain."""
     unit = ROUNDOFF.get(case.dtype, 0.0)
     largest = np.max(np.abs(case.scores), axis=-1, where=case.seen, initial=0.0).swapaxes(1, 2)
-    if not np.all(errors <= np.minimum(0.25, 4 * unit * (1 + largest))):
+    if not np.all(errors <= np.minimum(2.0, 4 * unit * (1 + largest))):
         return None
-    sentence = f"The error is of the size that rounding the softmax to {case.dtype} gives."
+    sentence = f"The error is of the size that rounding to {case.dtype} before the end gives."
     return Diagnosis("softmax in half precision", sentence, WIDER)
+
+
+def _large_scores(right: Array, case: Case) -> Diagnosis | None:
+    """Off in exactly the rows with the largest scores; `right` are (B, T, N) booleans."""
+    largest = np.max(np.abs(case.scores), axis=-1, where=case.seen, initial=0.0).swapaxes(1, 2)
+    if right.sum() < 2 or (~right).sum() < 2 or largest[~right].min() <= max(largest[right].max(), 10):
+        return None
+    sentence = f"Off in exactly the rows that hold a score beyond ±{largest[~right].min():.3g}."
+    return Diagnosis("off for large scores", sentence, OWN_MAXIMUM)
 
 
 def _of_another_shape(out: Array, want: Array, limit: float) -> Diagnosis | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from autograder import oracle
 from autograder.arrays import DTYPES, Array, Spec
 
 Draw = tuple[Array, Array, Array]
@@ -34,11 +35,8 @@ def _normal(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
 
 
 def _large(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
-    """Scores with a standard deviation of 9 to 900. Catches clipped scores and exp() without a maximum.
-
-    In float32 the upper half of the range is beyond `tolerance.usable`: the caller draws again.
-    """
-    root = math.sqrt(_log_uniform(rng, 9, 900))
+    """The largest score of all is 300 to 400. Catches clipped scores and exp() without a maximum."""
+    root = math.sqrt(rng.uniform(300, 400) / np.max(np.abs(oracle.scores(q, k))))
     return q * root, k * root, v
 
 
@@ -94,6 +92,45 @@ def _outlier_v(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
     return q, k, v
 
 
+def _far_outlier(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
+    """The first value is e⁶⁰ times the others, its score 60 lower. Catches small errors of large scores.
+
+    A scale or a difference to the maximum that is rounded is such an error. Beyond float16.
+    """
+    q, k = _lift(q, k, 0, -60)
+    v[:, 0] *= math.exp(60) * math.sqrt(k.shape[1])
+    return q, k, v
+
+
+def _offset_v(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
+    """Values near 30, weights nearly equal. Catches a sum of many products in half precision."""
+    return q * 0.1, k, v + 30
+
+
+def _rivals(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
+    """The first two keys share the weight, at equal scores of 400 to 600. Catches half precision.
+
+    Whatever is rounded before the softmax, be it a query, a key or a score, gives one of the two more weight.
+    Queries point along the sum of the two keys and are orthogonal to their difference.
+    """
+    first, second = 0, min(1, k.shape[1] - 1)
+    k = 0.3 * k
+    k[:, second] = np.copysign(k[:, second], k[:, first])  # so that their sum is never small
+    for place in {first, second}:
+        k[:, place] /= np.sqrt(np.mean(np.square(k[:, place]), axis=-1, keepdims=True))
+    group = q.shape[2] // k.shape[2]
+    one, other = (np.repeat(k[:, place], group, axis=1)[:, None] for place in (first, second))
+    apart = (one - other) / np.maximum(np.linalg.norm(one - other, axis=-1, keepdims=True), 1e-9)
+    q = q - np.sum(q * apart, axis=-1, keepdims=True) * apart
+    reach = math.sqrt(q.shape[3]) * rng.uniform(400, 600, (*q.shape[:3], 1))
+    return q + reach * (one + other) / np.sum((one + other) * one, axis=-1, keepdims=True), k, v
+
+
+def _loud_future(rng: np.random.Generator, q: Array, k: Array, v: Array) -> Draw:
+    """The last key scores 300 to 350 more than any other. Catches a mask that hides it by less."""
+    return *_lift(q, k, -1, rng.uniform(300, 350)), v
+
+
 CHANGES: dict[str, Change] = {
     "normal": _normal,
     "large": _large,
@@ -105,6 +142,10 @@ CHANGES: dict[str, Change] = {
     "shifted": _shifted,
     "mixed_heads": _mixed_heads,
     "outlier_v": _outlier_v,
+    "far_outlier": _far_outlier,
+    "offset_v": _offset_v,
+    "rivals": _rivals,
+    "loud_future": _loud_future,
 }
 
 

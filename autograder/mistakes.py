@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -54,6 +55,11 @@ class Case:
     def weights(self, scores: Array, axis: int = -1) -> Array:
         return oracle.softmax(np.where(self.seen, scores, oracle.MASKED), axis)
 
+    @property
+    def largest(self) -> float:
+        """The largest |score| that a query sees."""
+        return float(np.max(np.abs(self.scores), where=self.seen, initial=0.0))
+
     def output(self, scores: Array) -> Array:
         return oracle.combine(self.weights(scores), self.value)
 
@@ -68,6 +74,7 @@ class Case:
 
 
 Compute = Callable[[Case], Array | None]
+DType = np.dtype[Any]
 
 
 @dataclass(frozen=True)
@@ -152,45 +159,82 @@ def _rounded_scores(case: Case) -> Array | None:
     return case.output(case.scores.astype(DTYPES[case.dtype]).astype(np.float64))
 
 
-_SCALE = "Divide the scores by √H, once; H is the size of the last axis of the query."
+def _clipped(bound: float) -> Compute:
+    return lambda case: case.output(np.clip(case.scores, -bound, bound)) if case.largest > bound else None
+
+
+def _cut_off(bound: float) -> Compute:
+    return lambda case: case.output(np.minimum(case.scores, bound)) if case.largest > bound else None
+
+
+def _capped(bound: float) -> Compute:
+    return lambda case: case.output(bound * np.tanh(case.scores / bound))
+
+
+def _rounded_query(scale: Callable[[Array, DType], Array]) -> Compute:
+    """Scores of a query that was multiplied in its own dtype."""
+
+    def compute(case: Case) -> Array | None:
+        if case.dtype == "float32":
+            return None
+        dtype = DTYPES[case.dtype]
+        query = scale(case.query, dtype).astype(dtype).astype(np.float64)
+        return case.output(oracle.scores(query, case.key) * math.sqrt(case.size))
+
+    return compute
+
+
+def _rounded(number: float, dtype: DType) -> float:
+    return float(np.asarray(number).astype(dtype))
+
+
+SCALE = "Divide the scores by √H, once; H is the size of the last axis of the query."
 _AXIS = "Take the softmax over the keys: the axis of length S, the last one of the (B, N, T, S) scores."
 _ALIGN = "Position t sees the keys s ≤ t, its own included, counted from the first key whatever T and S."
 _BEFORE = "Give hidden scores a very low value before the softmax: jnp.where(mask, scores, low)."
 _HEADS = "Query head n uses key/value head n // G with G = N // K: neighbours share a head."
+BOUNDS = (5, 10, 15, 20, 25, 30, 35, 40, 50, 60, 64, 70, 75, 80, 85, 88, 90, 100, 120, 128, 150, 200, 250)
+"""Where scores are clipped in practice. Which bound it was cannot always be told from the numbers."""
+CAPS = (5, 10, 15, 20, 30, 40, 50, 100)
+OWN_MAXIMUM = "Subtract each row's own maximum before exp(), as jax.nn.softmax does, and clip nothing."
+_AFTER = (
+    "Leave the query as it is, and divide the float32 scores: "
+    "jnp.einsum(…, preferred_element_type=jnp.float32) / math.sqrt(H)."
+)
 WIDER = "Compute scores and softmax in float32 (preferred_element_type) and cast back at the end."
 
 # Of mistakes that give the same numbers on some inputs the first one here is named.
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake("no scale", "The scores are not divided by √H.", _SCALE, _times(lambda c: math.sqrt(c.size))),
+    Mistake("no scale", "The scores are not divided by √H.", SCALE, _times(lambda c: math.sqrt(c.size))),
     Mistake(
         "scaled by H",
         "The scores are divided by H: by H in place of √H, or by √H twice.",
-        _SCALE,
+        SCALE,
         _times(lambda c: 1 / math.sqrt(c.size)),
     ),
-    Mistake("scale inverted", "The scores are multiplied by √H.", _SCALE, _times(lambda c: float(c.size))),
+    Mistake("scale inverted", "The scores are multiplied by √H.", SCALE, _times(lambda c: float(c.size))),
     Mistake(
         "scaled by √N",
         "The scores are divided by the root of the number of heads.",
-        _SCALE,
+        SCALE,
         _times(lambda c: math.sqrt(c.size / c.heads)),
     ),
     Mistake(
         "scaled by √T",
         "The scores are divided by the root of the query length.",
-        _SCALE,
+        SCALE,
         _times(lambda c: math.sqrt(c.size / c.queries)),
     ),
     Mistake(
         "scaled by √S",
         "The scores are divided by the root of the key length.",
-        _SCALE,
+        SCALE,
         _times(lambda c: math.sqrt(c.size / c.keys)),
     ),
     Mistake(
         "scaled by √(N·H)",
         "The scores are divided by the root of N·H, the width of all heads together.",
-        _SCALE,
+        SCALE,
         _times(lambda c: 1 / math.sqrt(c.heads)),
     ),
     Mistake("softmax over queries", "The softmax runs over the query positions.", _AXIS, _over(-2)),
@@ -351,6 +395,33 @@ MISTAKES: tuple[Mistake, ...] = (
         "The output is zero everywhere.",
         "Return the weighted sum of the values.",
         lambda c: np.zeros_like(c.query),
+    ),
+    *(
+        Mistake(
+            "scores clipped",
+            "Large scores are clipped, so that they all count the same.",
+            OWN_MAXIMUM,
+            make(bound),
+        )
+        for bound in BOUNDS
+        for make in (_clipped, _cut_off)
+    ),
+    *(
+        Mistake("scores capped", "The scores go through tanh, which caps them.", OWN_MAXIMUM, _capped(bound))
+        for bound in CAPS
+    ),
+    *(
+        Mistake(
+            "query in half precision",
+            "The query is scaled in half precision, which rounds it.",
+            _AFTER,
+            compute,
+        )
+        for compute in (
+            _rounded_query(lambda query, dtype: query / _rounded(math.sqrt(query.shape[-1]), dtype)),
+            _rounded_query(lambda query, dtype: query * _rounded(query.shape[-1] ** -0.5, dtype)),
+            _rounded_query(lambda query, dtype: query / math.sqrt(query.shape[-1])),
+        )
     ),
     Mistake(
         "scores in half precision", "The scores are rounded to the inputs' dtype.", WIDER, _rounded_scores

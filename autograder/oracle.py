@@ -30,16 +30,22 @@ def attention(
 
 
 def gradients(
-    query: Array, key: Array, value: Array, cotangent: Array, *, is_causal: bool = False
+    query: Array,
+    key: Array,
+    value: Array,
+    cotangent: Array,
+    *,
+    is_causal: bool = False,
+    centred: bool = True,
 ) -> tuple[Array, Array, Array]:
     """The vector-Jacobian product of `attention`: dq, dk, dv in float64, shaped as the inputs.
 
-    `cotangent` is (B, T, N, H).
+    `cotangent` is (B, T, N, H). Without `centred` it lacks the sum of the softmax's Jacobian, a mistake.
     """
     weights = _weights(query, key, value, is_causal, None)
     gains = _gains(cotangent, value)
     # The softmax's Jacobian: what moves all scores of a row alike moves nothing.
-    d_scores = weights * (gains - np.sum(weights * gains, axis=-1, keepdims=True))
+    d_scores = weights * (gains - centred * np.sum(weights * gains, axis=-1, keepdims=True))
     return _pull(weights, d_scores, query, key, cotangent)
 
 

@@ -24,6 +24,7 @@ class Problem:
     diagnosis: str = ""
     next_step: str = ""
     outcome: Outcome = Outcome.FAILED
+    cause: str = ""
 
 
 @dataclass(frozen=True)
@@ -164,13 +165,6 @@ class Evidence:
     judged: set[tuple[str, str]] = field(default_factory=set)
     races: dict[tuple[str, str], Header] = field(default_factory=dict)
     failed: dict[tuple[str, str], tuple[Trace, Arrays, Arrays]] = field(default_factory=dict)
-
-    def look(self, trace: Trace, name: str, inputs: Arrays, outs: Arrays, reference: Arrays) -> None:
-        """Judge a round."""
-        self.judged.add((trace.key, name))
-        if problem := trace.judge(name, inputs, outs, reference):
-            self.problems[trace.key, name] = problem
-            self.failed[trace.key, name] = trace, inputs, outs
 
     def failed_rounds(self, exercise: str, verdicts: Verdicts) -> Iterator[FailedRound]:
         """The round that each check failed by, where it was one whose right outputs can be shown."""

@@ -8,6 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 SCHEMA = 1
+STILL_THE_STUB = "is still the stub"
+"""How the detail of a check ends whose function is not started."""
 
 
 class Outcome(StrEnum):
@@ -23,8 +25,8 @@ class CheckResult:
     """One graded thing.
 
     `detail` says what was asked, what came and where, or why it was not graded; `diagnosis` names a
-    known mistake ("" where none fits); `next_step` is what to do now.
-    `simulated` marks answers from a double.
+    known mistake ("" where none fits); `next_step` is what to do now. Checks with one `cause` fail by one
+    mistake. `simulated` marks answers from a double.
     """
 
     id: str
@@ -34,6 +36,7 @@ class CheckResult:
     diagnosis: str = ""
     next_step: str = ""
     simulated: bool = False
+    cause: str = ""
 
     @property
     def earned(self) -> int:
@@ -49,7 +52,7 @@ class CheckResult:
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> CheckResult:
         """The result that `to_json` made this document of."""
-        known = {field.name: document[field.name] for field in fields(cls)}
+        known = {field.name: document[field.name] for field in fields(cls) if field.name in document}
         return cls(**{**known, "outcome": Outcome(known["outcome"])})
 
 

@@ -11,27 +11,15 @@ import re
 import stat
 import tokenize
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import workspace
+from autograder import library, workspace
 
 MAX_BYTES = 64 * 1024
 MAX_PARTS = 100
+SAVE = "save the file as UTF-8"
 _PATH = re.compile(r"(?:\.[\s\\]*\w{1,80}[\s\\]*)" + f"{{{MAX_PARTS}}}")
-LIBRARY_ATTENTION = frozenset(
-    {
-        "dot_product_attention",
-        "dot_product_attention_weights",
-        "MultiHeadDotProductAttention",
-        "MultiHeadAttention",
-        "SelfAttention",
-        "flash_attention",
-        "splash_attention",
-        "DotProductAttention",
-    }
-)
 
 
 class Unreadable(Exception):
@@ -76,7 +64,7 @@ class Source:
 
     def library_attention(self) -> tuple[str, int] | None:
         """The first library attention that is imported or looked up, and its line."""
-        return next(_library_names(self.tree), None)
+        return next(library.attention(self.tree), None)
 
 
 def bounded(text: str) -> None:
@@ -99,11 +87,12 @@ def read(folder: Path, name: str) -> Source:
 
 def parse(name: str, data: bytes) -> Source:
     """Parse a module's bytes; Unreadable with the line where they are not Python."""
+    _utf8(name, data)
     try:
         # Another coding may take minutes to decode; and what is read here must be what will run.
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         if encoding not in ("utf-8", "utf-8-sig"):
-            raise Unreadable(f"{name}.py is declared to be {encoding!r}; save it as UTF-8")
+            raise Unreadable(f"{name}.py is declared to be {encoding!r}; remove that line, and {SAVE}")
         bounded(data.decode(errors="replace"))
         with warnings.catch_warnings():  # theirs, on a screen of ours
             warnings.simplefilter("ignore")
@@ -113,6 +102,37 @@ def parse(name: str, data: bytes) -> Source:
         raise Unreadable(f"{name}.py is not valid Python: {where}: {error.msg}") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise Unreadable(f"{name}.py cannot be parsed: {error or type(error).__name__}") from None
+
+
+BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),  # begins with the one of UTF-16
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+
+
+def _utf8(name: str, data: bytes) -> None:
+    """Unreadable, with the byte and its line, where a file is saved in another encoding."""
+    for mark, encoding in BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            shown = " ".join(f"{byte:02X}" for byte in mark)
+            raise Unreadable(f"{name}.py begins with the bytes {shown}, which mark {encoding}; {SAVE}")
+    if b"\0" in data:
+        line = _line_at(data, data.index(b"\0"))
+        raise Unreadable(f"{name}.py holds a null byte at line {line}, as UTF-16 does; {SAVE}")
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        byte, line = data[error.start], _line_at(data, error.start)
+        meant = bytes([byte]).decode("cp1252", errors="ignore")
+        letter = f" ({meant} in Windows-1252)" if meant.isprintable() and meant else ""
+        why = f"holds the byte 0x{byte:02X}{letter} at line {line}, which is no UTF-8"
+        raise Unreadable(f"{name}.py {why}; {SAVE}") from None
+
+
+def _line_at(data: bytes, place: int) -> int:
+    return len(re.findall(rb"\r\n?|\n", data[:place])) + 1
 
 
 def same_code(one: ast.FunctionDef | None, other: ast.FunctionDef | None) -> bool:
@@ -161,14 +181,3 @@ def _dump(function: ast.FunctionDef) -> str:
         return ast.dump(bare)
     except (RecursionError, ValueError):  # too deep, or a number too long to print: no stub has either
         return ""
-
-
-def _library_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in LIBRARY_ATTENTION:
-            yield node.attr, node.lineno
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            for alias in node.names:
-                parts = (*(getattr(node, "module", None) or "").split("."), *alias.name.split("."))
-                if match := LIBRARY_ATTENTION.intersection(parts):
-                    yield sorted(match)[0], node.lineno

@@ -15,13 +15,14 @@ from typing import TypeVar
 from autograder import beside, gpu_lock, sandbox, stubs, workspace
 from autograder.catalog import GPU_FP8, LEAST, Check, Exercise
 from autograder.device import Gpu
+from autograder.faults import drawn, unrolled
 from autograder.gate import Gate
 from autograder.hearing import hear
 from autograder.interrogation import Interrogation, interrogate
 from autograder.measuring import measure
 from autograder.plan import Evidence, Facts, FailedRound, GpuPlan, Plan, Problem, Trace, Verdicts, only
 from autograder.reference import Reference, job
-from autograder.results import CheckResult, ExerciseResult, Outcome
+from autograder.results import STILL_THE_STUB, CheckResult, ExerciseResult, Outcome
 from autograder.runner.canary import CANARY
 from autograder.runner.client import Refused, RunFailed, Runner
 from autograder.runner.refusal import LOOPS
@@ -29,6 +30,7 @@ from autograder.sandbox import Limits, Role
 from autograder.sandbox.output import clean
 from autograder.seeds import Seeds
 from autograder.source import Source, Unreadable, parse, read, same_code
+from autograder.text import cut
 from autograder.trials import draw
 
 JUDGES = {
@@ -188,9 +190,7 @@ class Submission:
         loaded: list[Trace] = []
         for trace, answer in zip(traced, answers, strict=True):
             if isinstance(answer, Refused):
-                evidence.problems[trace.key, ""] = Problem(
-                    f"{trace.about}: {answer.message}", next_step=answer.next_step
-                )
+                evidence.problems[trace.key, ""] = _refused(trace, answer, evidence.source)
             else:
                 evidence.facts[trace.key] = Facts(answer.custom_calls, answer.largest)
                 loaded.append(trace)
@@ -200,25 +200,29 @@ class Submission:
             if time.monotonic() > until:
                 late = f"its programs ran for more than {RUNNING:g} seconds together: not run to the end"
                 for trace in (loaded[index] for index in alive):
-                    evidence.problems[trace.key, ""] = Problem(f"{trace.about}: {late}", next_step=LOOPS)
+                    evidence.problems[trace.key, ""] = Problem(
+                        f"{trace.about}: {late}", next_step=unrolled(evidence.source)
+                    )
                 break
             trials = [round_[loaded[index].key] for index in alive]
             outs = await runner.run([trial.inputs for trial in trials], alive)
             for index, trial, out in zip(tuple(alive), trials, outs, strict=True):
                 trace = loaded[index]
                 if isinstance(out, RunFailed):
-                    evidence.problems[trace.key, ""] = Problem(
-                        f"{trace.about}: {out.message}", next_step=out.next_step
-                    )
+                    evidence.problems[trace.key, ""] = _refused(trace, out, evidence.source)
                     alive.remove(index)
                 elif trial.name:
-                    evidence.look(trace, trial.name, trial.inputs, out, trial.reference)
+                    evidence.judged.add((trace.key, trial.name))
+                    if problem := trace.judge(trial.name, trial.inputs, out, trial.reference):
+                        told = drawn(problem, evidence.source, trace.function)
+                        evidence.problems[trace.key, trial.name] = told
+                        evidence.failed[trace.key, trial.name] = trace, trial.inputs, out
 
     def _check(self, check: Check, verdicts: Verdicts, untouched: set[str]) -> CheckResult:
         function = check.function or self.exercise.functions[0]
         if function in untouched:
             problem: Problem | None = Problem(
-                f"{function} is still the stub", next_step="Fill it in.", outcome=Outcome.NOT_STARTED
+                f"{function} {STILL_THE_STUB}", next_step="Fill it in.", outcome=Outcome.NOT_STARTED
             )
         elif check.needs and not self._serves(check, verdicts):
             problem = Problem(check.needs, outcome=Outcome.NOT_GRADED)
@@ -237,6 +241,7 @@ class Submission:
             _line(problem.diagnosis),
             problem.next_step or hint,
             check.simulated,
+            _line(problem.cause),
         )
 
     def _serves(self, check: Check, verdicts: Verdicts) -> bool:
@@ -262,9 +267,15 @@ async def _both(one: Awaitable[A], other: Awaitable[B]) -> tuple[A, B]:
     return first, second
 
 
+def _refused(trace: Trace, answer: Refused | RunFailed, source: Source) -> Problem:
+    step = unrolled(source) if answer.next_step == LOOPS else answer.next_step
+    cause = f"refused: {answer.next_step}" if isinstance(answer, Refused) and answer.next_step else ""
+    return Problem(f"{trace.about}: {answer.message}", next_step=step, cause=cause)
+
+
 def _line(text: str) -> str:
     """One line, of bounded length: what a learner's code says must not look like lines of the report."""
-    return " ".join(clean(text).split())[:MAX_DETAIL]
+    return cut(" ".join(clean(text).split()), MAX_DETAIL)
 
 
 def _untouched(exercise: Exercise, source: Source) -> set[str]:

@@ -14,7 +14,7 @@ import numpy as np
 from autograder.arrays import Array
 from autograder.oracle import wide
 
-FLOOR = {"float32": 2e-6, "float16": 4e-3, "bfloat16": 4e-3}
+FLOOR = {"float32": 2e-6, "float16": 4e-3, "bfloat16": 8e-3}
 USABLE = {"float32": 1e-4, "float16": 2e-2, "bfloat16": 2e-2}
 FACTOR = 2.0
 PER_SCORE = 1.2e-7
@@ -85,7 +85,8 @@ def compare(
 
 def limit(reference_error: float, max_score: float, dtype: str, *, gradient: bool = False) -> float:
     """The largest relative error that passes; with `reference_error=0` the least it can be."""
-    return FACTOR * reference_error + FLOOR[dtype] + (4 if gradient else 1) * PER_SCORE * max_score
+    floor, per_score = (2 * FLOOR[dtype], 4 * PER_SCORE) if gradient else (FLOOR[dtype], PER_SCORE)
+    return FACTOR * reference_error + floor + per_score * max_score
 
 
 def usable(limit: float, dtype: str) -> bool:

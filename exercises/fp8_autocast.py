@@ -80,6 +80,7 @@ def run_with_fp8(
           variables for the scales, and `apply` does not use them.
         * Where `support.ok` is False nothing runs in FP8, and TransformerEngine may be absent.
         * Decide from `support.ok` alone; do not ask the device again.
+        * It is traced under `jax.jit`: no NumPy on the arrays, and no Python `if` or `float()` on values.
 
     Args:
         module: any Flax Linen module.
@@ -110,6 +111,7 @@ def delayed_scale(
     Rules:
         * The old `scale` stays where amax is 0, negative, infinite or NaN, and where the result is infinite.
         * Flax's FP8 operators keep the reciprocal. This function does not.
+        * It is traced under `jax.jit`: no NumPy, no Python `if` or `float()` on values; use `jnp.where`.
 
     Args:
         amax_history: (L,), float32: the largest absolute entry in each of the last L steps. 0: not seen yet.
@@ -135,6 +137,7 @@ def quantize_e4m3(x: jax.Array, scale: jax.Array | float) -> jax.Array:
     Rules:
         * Multiply by the scale, in float32, before the clip.
         * NaN stays NaN.
+        * It is traced under `jax.jit`: no NumPy on the arrays, and no Python `if` or `float()` on values.
 
     Args:
         x: any shape, float32, bfloat16 or float16.

@@ -29,6 +29,8 @@ def grouped_query_attention(query: jax.Array, key: jax.Array, value: jax.Array) 
         * No library attention: neither `jax.nn.dot_product_attention` nor anybody else's.
         * Scores and softmax are float32 for float16 and bfloat16 inputs too; only the result is cast back.
         * Shapes that do not fit raise. They never broadcast into an answer.
+        * It is traced under `jax.jit`: shapes and dtypes are known there, values are not. So no NumPy on the
+          arrays, and no Python `if`, `float()` or `int()` on values; a print shows a tracer.
 
     Args:
         query: (B, T, N, H), float32, bfloat16 or float16.
@@ -39,7 +41,8 @@ def grouped_query_attention(query: jax.Array, key: jax.Array, value: jax.Array) 
         (B, T, N, H), dtype of `query`.
 
     Raises:
-        ValueError: N is not a multiple of K (the message names both), or the shapes do not fit otherwise.
+        ValueError (TypeError counts too): N is not a multiple of K (the message names both), or the shapes do
+            not fit otherwise.
     """
     # TODO 1: Check the shapes, and that the K heads can be shared out evenly among the N.
 

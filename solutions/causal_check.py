@@ -29,6 +29,8 @@ def causal_attention(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.
     Rules:
         * Scores and softmax are float32 for float16 and bfloat16 inputs too; only the result is cast back.
         * Shapes that do not fit raise. They never broadcast into an answer, also not by sharing heads.
+        * It is traced under `jax.jit`: shapes and dtypes are known there, values are not. So no NumPy on the
+          arrays, and no Python `if`, `float()` or `int()` on values; a print shows a tracer.
 
     Args:
         query: (B, T, N, H), float32, bfloat16 or float16.
@@ -39,7 +41,7 @@ def causal_attention(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.
         (B, T, N, H), dtype of `query`.
 
     Raises:
-        ValueError: the three are not 4-dimensional, or their B, S, N or H differ.
+        ValueError (TypeError counts too): the three are not 4-dimensional, or their B, S, N or H differ.
     """
     # 1. Check the shapes.
     # --- solution

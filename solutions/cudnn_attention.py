@@ -84,6 +84,8 @@ def attention_with_fallback(
         * Cast nothing: float32 inputs are a reason to fall back, not to round them to bfloat16.
         * `is_causal` holds on both paths.
         * No `jax.jit` decorator: under it only arrays are returned, no backend and no reason.
+        * It is traced all the same: shapes and dtypes are known, values are not. So no NumPy on the
+          arrays, and no Python `if`, `float()` or `int()` on values; a print shows a tracer.
 
     Args:
         query: (B, T, N, H), float32, bfloat16 or float16, which JAX's XLA path compiles on GPUs only.
@@ -96,7 +98,7 @@ def attention_with_fallback(
         user can act on, naming the dtype, the head size or the compute capability that cuDNN does not take.
 
     Raises:
-        ValueError: shapes or dtypes that do not fit together.
+        ValueError (TypeError counts too): shapes or dtypes that do not fit together.
     """
     # 1. Check the shapes. Do it before anything else, so that they raise the same error on every device.
     # --- solution

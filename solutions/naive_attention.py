@@ -26,6 +26,8 @@ def naive_attention(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.A
         * Scores and softmax are float32 for float16 and bfloat16 inputs too; only the result is cast back.
         * Large scores, of many hundreds, give finite and right results too.
         * Shapes that do not fit raise. They never broadcast into an answer.
+        * It is traced under `jax.jit`: shapes and dtypes are known there, values are not. So no NumPy on the
+          arrays, and no Python `if`, `float()` or `int()` on values; a print shows a tracer.
 
     Args:
         query: (B, T, N, H), float32, bfloat16 or float16. B batch, T query length, N heads, H head size.
@@ -36,7 +38,7 @@ def naive_attention(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.A
         (B, T, N, H), dtype of `query`.
 
     Raises:
-        ValueError: the three are not 4-dimensional, or their B, S, N or H differ.
+        ValueError (TypeError counts too): the three are not 4-dimensional, or their B, S, N or H differ.
     """
     # 1. Check the shapes. Say in the error what was expected and what came.
     # --- solution

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from autograder import diagnosis, inputs, oracle, tolerance
 from autograder.arrays import DTYPES, Array, Spec
-from autograder.plan import Arrays, Evidence, Problem, Trace
+from autograder.gradient_diagnosis import explain_gradient
+from autograder.plan import Arrays, Evidence, Problem, Trace, Verdicts
+from autograder.results import Outcome
 from autograder.wire import Header
 
 NAMES = ("query", "key", "value", "cotangent")
 GRADIENTS = ("dquery", "dkey", "dvalue")
 COMMON = ("normal", "constant", "near_ties", "needle", "dominant")
 EXTREME = ("large", "flat", "shifted", "mixed_heads", "outlier_v")
-HALF = ("normal", "flat", "near_ties", "mixed_heads", "outlier_v")
+HALF = {
+    "bfloat16": ("normal", "rivals", "flat", "mixed_heads", "outlier_v", "far_outlier", "offset_v"),
+    "float16": ("normal", "rivals", "flat", "mixed_heads", "outlier_v", "offset_v"),
+}
+GRADIENT = ("normal", "shifted")
+HALF_GRADIENT = ("normal", "rivals")
 
 
 @dataclass(frozen=True)
@@ -97,7 +105,11 @@ class Case:
                 which = f"{GRADIENTS[place]}: " if self.gradient else ""
                 detail = f"{self.key}, {name.replace('_', ' ')} inputs: {which}{comparison.reason}"
                 found = self._diagnose(place, given, out, comparison.limit)
-                return Problem(detail, found.sentence, found.next_step) if found else Problem(detail)
+                return (
+                    Problem(detail, found.sentence, found.next_step, cause=found.name)
+                    if found
+                    else Problem(detail)
+                )
         return None
 
     def _comparisons(self, given: Arrays, outs: Arrays, reference: Arrays) -> list[tolerance.Comparison]:
@@ -125,10 +137,42 @@ class Case:
         query, key, value = given[:3]
         if not self.gradient:
             return diagnosis.explain(out, query, key, value, is_causal=self.is_causal, limit=limit)
-        want = oracle.gradients(query, key, value, given[3], is_causal=self.is_causal)[place]
-        return diagnosis.explain_gradient(
-            out, want, NAMES[place], cotangent=given[3], head_size=self.sizes[-1], limit=limit
+        return explain_gradient(
+            out, place, (query, key, value), given[3], is_causal=self.is_causal, limit=limit
         )
+
+
+def values(
+    evidence: Evidence, float32: Sequence[Case], half: Sequence[Case], gradients: Sequence[Case]
+) -> Verdicts:
+    """The verdicts `float32`, `extreme_inputs`, `half_precision` and `gradient`.
+
+    Wrong values have wrong gradients: where both fail on the same kind of inputs, only the values are told.
+    """
+    common = evidence.first((case.key for case in float32), COMMON)
+    extreme = evidence.first((case.key for case in float32), EXTREME)
+    in_half = evidence.first(case.key for case in half)
+    of_float32 = [case.key for case in gradients if case.dtype == "float32"]
+    of_half = [case.key for case in gradients if case.dtype != "float32"]
+    found = (
+        (evidence.first(of_float32, COMMON), common),
+        (evidence.first(of_float32, EXTREME), common or extreme),
+        (evidence.first(of_half), common or in_half),
+    )
+    gradient = next((of_values or problem for problem, of_values in found if problem), None)
+    return {
+        "float32": common,
+        "extreme_inputs": extreme and _after(common, extreme),
+        "half_precision": in_half and _after(common, in_half),
+        "gradient": gradient,
+    }
+
+
+def _after(float32: Problem | None, problem: Problem) -> Problem:
+    """The problem; where plain float32 inputs fail too, they come first."""
+    if float32 is None or problem.next_step or problem.outcome is not Outcome.FAILED:
+        return problem
+    return replace(problem, next_step=FLOAT32_FIRST)
 
 
 FLOAT32_FIRST = "Get float32 right first."
@@ -149,8 +193,9 @@ def no_library(evidence: Evidence, case: Case) -> Problem | None:
         if evidence.first((case.key,), case.rounds[:1]) is None:
             return None
         return Problem(
-            "no library attention is used, but that counts only once the first float32 inputs come out right",
+            "it counts once the first float32 inputs come out right",
             next_step=FLOAT32_FIRST,
+            outcome=Outcome.NOT_STARTED,
         )
     name, line = found
     return Problem(f"{evidence.source.name}.py uses {name} at line {line}; this exercise builds it by hand")

@@ -6,15 +6,17 @@ computes. Without FP8 the reference gives the numbers that the right answer foll
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from autograder import lookup
 from autograder.arrays import Array, Spec
 from autograder.plan import Arrays, Evidence, Problem, Trace
 from autograder.wire import Header
 
 ROWS, FEATURES_IN, FEATURES = 3, 5, 4
+FUNCTION = "run_with_fp8"
 TOLERANCE = 1e-4
 KEY = Spec((2,), "uint32")
 INPUT = Spec((ROWS, FEATURES_IN), "float32")
@@ -53,6 +55,8 @@ MODULES = (
     ),
     Module("stateless", 1, INPUT, {}),
 )
+ALWAYS_TRUE = "The condition is support itself: an object, which is always true."
+ABSENT = "Import TransformerEngine only where support.ok is True: elsewhere it may be absent."
 CASES = (
     (MODULES[0], True, ENGINE),
     (MODULES[1], True, ENGINE),
@@ -71,13 +75,20 @@ def traces(rng: np.random.Generator) -> tuple[Trace, ...]:
 
 
 def judge(evidence: Evidence) -> Problem | None:
-    return next((problem for case in CASES if (problem := _judge(evidence, *case))), None)
+    problem = next((problem for case in CASES if (problem := _judge(evidence, *case))), None)
+    function = evidence.source.function(FUNCTION)
+    line = lookup.truth_of(function, "support") if problem and function else None
+    if problem is None or line is None:
+        return problem
+    step = f"Write support.ok in place of support at line {line}."
+    return replace(problem, diagnosis=ALWAYS_TRUE, next_step=step)
 
 
 def _judge(evidence: Evidence, module: Module, ok: bool, te: Header | None) -> Problem | None:
     key = _key(module, ok, te)
     if problem := evidence.first((key,)):
-        return problem
+        absent = not te and "transformer_engine" in problem.detail
+        return replace(problem, next_step=ABSENT) if absent else problem
     paths = evidence.answers[key]["labels"].get("paths")
     if paths == list(module.variables):
         return None
@@ -86,7 +97,7 @@ def _judge(evidence: Evidence, module: Module, ok: bool, te: Header | None) -> P
 
 def _key(module: Module, ok: bool, te: Header | None) -> str:
     engine = "" if te else " and no TransformerEngine to import"
-    return f"run_with_fp8(a {module.name}, …) with support.ok={ok}{engine}"
+    return f"{FUNCTION}(a {module.name}, …) with support.ok={ok}{engine}"
 
 
 def _trace(module: Module, ok: bool, te: Header | None, shift: float, gain: float) -> Trace:
@@ -94,7 +105,7 @@ def _trace(module: Module, ok: bool, te: Header | None, shift: float, gain: floa
     ins = (KEY, *([INPUT] * module.inputs))
     step = {
         "kind": "run_with_fp8",
-        "function": "run_with_fp8",
+        "function": FUNCTION,
         "module": module.name,
         "features": FEATURES,
         "args": [spec.to_json() for spec in ins],

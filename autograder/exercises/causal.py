@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,14 +16,15 @@ from autograder.plan import Evidence, Function, Plan, Problem, Question, Verdict
 from autograder.wire import Header
 
 FUNCTION = "causal_attention"
-ROUNDS = ("normal", "near_ties", "mixed_heads", "outlier_v")
+ROUNDS = ("normal", "loud_future", "shifted", "large", "near_ties", "mixed_heads", "outlier_v")
+HALF = ("normal", "rivals", "loud_future", "shifted")
 CASES = (
-    Case(FUNCTION, (2, 9, 9, 2, 2, 16), rounds=(*ROUNDS, "large"), is_causal=True),
+    Case(FUNCTION, (2, 9, 9, 2, 2, 16), rounds=ROUNDS, is_causal=True),
     Case(FUNCTION, (1, 5, 12, 3, 3, 8), rounds=ROUNDS, is_causal=True),
     Case(FUNCTION, (1, 12, 5, 2, 2, 8), rounds=ROUNDS, is_causal=True),
     Case(FUNCTION, (1, 1, 1, 1, 1, 8), is_causal=True),
-    Case(FUNCTION, (2, 16, 16, 2, 2, 32), "bfloat16", ("normal", "mixed_heads"), is_causal=True),
-    Case(FUNCTION, (1, 6, 7, 2, 2, 16), "float16", ("normal", "mixed_heads"), is_causal=True),
+    Case(FUNCTION, (2, 16, 16, 3, 3, 12), "bfloat16", (*HALF, "far_outlier"), is_causal=True),
+    Case(FUNCTION, (2, 9, 10, 4, 4, 12), "float16", HALF, is_causal=True),
     Case(FUNCTION, (2, 6, 6, 2, 2, 8), is_causal=True, gradient=True),
 )
 SHAPES = Shapes(FUNCTION, ALONE)
@@ -35,6 +36,12 @@ MOST = 3.0
 """By how much an entry may be changed."""
 CHANGE_STEP = (
     f"Change each entry by {MOST:g} at most, and keep it finite: what more than that moves is no leak."
+)
+DERIVATIVE = "callbacks do not support"
+"""JAX's words where somebody differentiates or linearizes a black box."""
+CALL_IT = (
+    f"Call it: change key and value at one position s by at most {MOST:g}, call it again, and compare the "
+    "outputs at t < s."
 )
 DIFFERENCE_TOLERANCE = 1e-4
 """Of the largest entry of full attention; two right float32 answers differ by some 1e-6."""
@@ -48,6 +55,8 @@ GROUPS: dict[str, tuple[tuple[str, int, int, str], ...]] = {
     "partial_leaks": (
         ("a leak late in the sequence", 10, 10, "float32"),
         ("a leak of the last key alone", 6, 6, "float32"),
+        ("a leak of one key to one position", 8, 8, "float32"),
+        ("a small leak in one head", 6, 6, "float32"),
         ("a leak in the first head", 6, 6, "float32"),
         ("a leak in the last head", 6, 6, "float32"),
         ("a leak in the first batch row", 6, 6, "float32"),
@@ -60,6 +69,7 @@ GROUPS: dict[str, tuple[tuple[str, int, int, str], ...]] = {
     "other_shapes": (
         ("a window that reaches forward", 7, 7, "float32"),
         ("a mask aligned bottom-right, with T < S", 5, 9, "float32"),
+        ("a leak of the keys after the last query, with T < S", 4, 7, "float32"),
         ("a mask that reaches one position too far", 9, 5, "float32"),
         ("a mask that reaches one position too far", 7, 7, "bfloat16"),
     ),
@@ -82,7 +92,7 @@ def plan(rng: np.random.Generator) -> Plan:
 def judge(evidence: Evidence) -> Verdicts:
     return {
         "values": evidence.first(case.key for case in CASES),
-        "errors": evidence.first((CASES[0].key, *SHAPES.keys), ()),
+        "errors": SHAPES.verdict(evidence, CASES[0].key),
         "first_last": evidence.first(
             f"difference:{name}{turned}" for name, _, _ in DIFFERENCES for turned in TURNED
         ),
@@ -147,7 +157,7 @@ def _question(key: str, about: str, right: bool, arrays: tuple[Array, ...], func
 
     def judge(answer: Header) -> Problem | None:
         if problem := explain(answer, about):
-            return problem
+            return _differentiated(problem) if DERIVATIVE in problem.detail else problem
         if answer["value"] is right:
             return None
         if type(answer["value"]) is not bool:
@@ -159,6 +169,15 @@ def _question(key: str, about: str, right: bool, arrays: tuple[Array, ...], func
 
     step = {"kind": "black_box", "function": "is_causal"}
     return Question(key, about, step, judge, arrays, watched)
+
+
+def _differentiated(problem: Problem) -> Problem:
+    return replace(
+        problem,
+        diagnosis="The attention function is differentiated, and a black box has no derivative.",
+        next_step=CALL_IT,
+        cause="derivative of the black box",
+    )
 
 
 def _key(group: str, name: str, t: int, s: int, dtype: str, kind: str) -> str:

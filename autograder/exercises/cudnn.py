@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import cycle
 
 import numpy as np
 
+from autograder.exercises import turned_away
 from autograder.exercises.attention import HALF, Case, on
 from autograder.exercises.gate import NAMES
 from autograder.exercises.shapes import FITS, GROUPS, HEADS, MISFITS, Call, Shapes
 from autograder.faults import untraced
 from autograder.plan import Evidence, Plan, Problem, Trace, Verdicts
+from autograder.text import cut
 from autograder.wire import Header
 
 FUNCTION = "attention_with_fallback"
@@ -41,12 +42,6 @@ ITS_OWN = "its own compute capability"
 
 ELSEWHERE = "not from its cuDNN call"
 """As the runner says it of an output."""
-RULE = re.compile("(lowering|translation) rule|block_until_ready", re.IGNORECASE)
-"""What is missing to those who compile or run the call to find out, where there is no GPU."""
-ASK = "Ask for cuDNN wherever the docstring says that it serves."
-DECIDE = "Compile or run nothing to find out: decide from dtype, head size, device, and what tracing raises."
-BY_NAME = "Names are drawn at random here: decide by capability."
-PLATFORM = "Compare the platform with 'gpu': so JAX calls an NVIDIA GPU."
 SPELLING = "Write the label exactly as the docstring has it."
 REPORT = "Ask for the implementation by name, 'cudnn' or 'xla', and return the name that you asked for."
 NO_REASON = "Return reason=None where cuDNN ran."
@@ -97,13 +92,14 @@ ON_CPU = (
     _run(None, "float32", 16, "xla", is_causal=True, gradient=True),
 )
 ON_CUDNN = (
-    _run(AMPERE, "bfloat16", 64, "cudnn", rounds=HALF),
+    _run(AMPERE, "bfloat16", 64, "cudnn", rounds=HALF["bfloat16"]),
     _run(AMPERE, "float16", 128, "cudnn", is_causal=True),
     _run(HOPPER, "bfloat16", 64, "cudnn", is_causal=True, lengths=(16, 32), rounds=("normal", "mixed_heads")),
     _run(HOPPER, "bfloat16", 40, "cudnn", heads=(4, 2)),
     _run(HOPPER, "bfloat16", 256, "cudnn"),
 )
-# Labels alone: the numbers of the same two paths are judged above.
+# Labels alone: the numbers of the same two paths are judged above. The last differ from one another by one
+# thing each: that shows which of them turned a call away.
 LABELLED = (
     _run(BLACKWELL, "bfloat16", 64, "cudnn", rounds=()),
     _run(NEW, "bfloat16", 256, "cudnn", rounds=()),
@@ -112,6 +108,11 @@ LABELLED = (
     _run(AMPERE, "bfloat16", 256, "xla", names=("256", "128", "head"), rounds=()),
     _run(HOPPER, "float32", 64, "xla", is_causal=True, names=("float32", "fp32", "dtype", "precision")),
     _run(HOPPER, "bfloat16", 100, "xla", names=("100", "head", "multiple of 8"), rounds=()),
+    _run(AMPERE, "float16", 64, "cudnn", rounds=()),
+    _run(AMPERE, "bfloat16", 128, "cudnn", rounds=()),
+    _run(AMPERE, "bfloat16", 64, "cudnn", is_causal=True, rounds=()),
+    _run(HOPPER, "bfloat16", 64, "cudnn", heads=(4, 2), rounds=()),
+    _run(HOPPER, "bfloat16", 40, "cudnn", rounds=()),
 )
 ON_TURING = (
     _run(TURING, "bfloat16", 64, "xla", names=(ITS_OWN,), rounds=()),
@@ -193,7 +194,7 @@ def _started(evidence: Evidence, key: str) -> Problem | None:
     if problem is None or ELSEWHERE not in problem.detail or labels.get("backend") != "xla":
         return problem
     said = f"{problem.detail} Its own label: backend='xla', reason={_cut(labels.get('reason'))}"
-    return replace(problem, detail=said, next_step=DECIDE)
+    return replace(problem, detail=said, next_step=turned_away.DECIDE)
 
 
 def _one_reason(evidence: Evidence) -> Problem | None:
@@ -216,8 +217,7 @@ def _trace(evidence: Evidence, run: Run) -> Trace:
 
 def _cut(reason: object) -> str:
     """Quoted, its beginning alone where it is long, and without JAX's word on a file of the grader's."""
-    shown = repr(untraced(reason) if type(reason) is str else reason)
-    return shown if len(shown) <= MAX_REASON else f"{shown[:MAX_REASON]}…"
+    return cut(repr(untraced(reason) if type(reason) is str else reason), MAX_REASON)
 
 
 def _labels(evidence: Evidence, runs: tuple[Run, ...] | list[Run]) -> Problem | None:
@@ -247,7 +247,7 @@ def label(evidence: Evidence, run: Run) -> Problem | None:
         said = "" if reason is None else f"; the reason it gave: {_cut(reason)}"
         return Problem(
             f"{about}: expected backend={run.backend!r}, got {backend!r}: cuDNN {cannot}{said}",
-            next_step=_turned_away(run, trace.step["device"], str(reason)) if run.backend == "cudnn" else "",
+            next_step=_let_in(evidence, run, reason) if run.backend == "cudnn" else "",
         )
     if backend == "cudnn":
         if reason is None:
@@ -268,16 +268,13 @@ def label(evidence: Evidence, run: Run) -> Problem | None:
     return None
 
 
-def _turned_away(run: Run, device: Header, reason: str) -> str:
-    """The next step for who turned away a device that cuDNN serves, by the reason that was given."""
-    own, least = device["compute_capability"], "9.0" if run.case.sizes[-1] > 128 else "8.0"
-    said, names_it = reason.lower(), own in reason
-    if RULE.search(reason):
-        return DECIDE
-    if device["device_kind"].lower() in said:
-        return BY_NAME
-    by_number = names_it or "capability" in said
-    # A reason may name the least, 8.0, on a device that has it.
-    if ("platform" in said and (own == least or not names_it)) or ("cuda" in said and not by_number):
-        return PLATFORM
-    return f"Compare the capability as numbers: {own} is not below {least}." if by_number else ASK
+def _let_in(evidence: Evidence, run: Run, reason: object) -> str:
+    """The next step for a call that cuDNN serves and that was turned away."""
+    labels = {key: answer.get("labels", {}) for key, answer in evidence.answers.items()}
+    served = [
+        (other.case, _trace(evidence, other).step["device"])
+        for other in (*ON_CUDNN, *LABELLED)
+        if labels.get(other.case.key, {}).get("backend") == other.backend == "cudnn"
+    ]
+    call = (run.case, _trace(evidence, run).step["device"])
+    return turned_away.next_step(call, str(reason), served)

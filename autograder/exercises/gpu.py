@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from autograder.plan import Evidence, Problem
 from autograder.results import Outcome
 
@@ -26,8 +28,9 @@ def raced(evidence: Evidence, key: str, beside: str, limit: float, than: str) ->
         case "faster":
             return None
         case "slower":
+            time = "device time" if race["clock"] == "CUPTI" else "time by the host's clock"
             return Problem(
-                f"{key}: {race['learner_ms']:.3g} ms of device time, {race['ratio']:.3g} times {than} "
+                f"{key}: {race['learner_ms']:.3g} ms of {time}, {race['ratio']:.3g} times {than} "
                 f"({race['reference_ms']:.3g} ms; between {race['low']:.3g} and {race['high']:.3g} times); "
                 f"the limit is {limit:g} times"
             )
@@ -39,4 +42,10 @@ def raced(evidence: Evidence, key: str, beside: str, limit: float, than: str) ->
             )
         case "not measured":
             return Problem(f"{key}: {race['message']}", outcome=Outcome.NOT_GRADED)
-    return Problem(f"{key}: {race['message']}")
+    return Problem(f"{key}: {race['message']}", next_step=race.get("next_step", ""))
+
+
+def weightiest(problems: Iterable[Problem | None]) -> Problem | None:
+    """A failure before what could not be measured: one length at which a program is too slow is enough."""
+    found = [problem for problem in problems if problem]
+    return min(found, key=lambda problem: problem.outcome is not Outcome.FAILED, default=None)

@@ -8,7 +8,16 @@ import numpy as np
 
 from autograder.catalog import SPEED
 from autograder.device import Gpu
-from autograder.exercises.attention import COMMON, EXTREME, FLOAT32_FIRST, HALF, Case, no_library
+from autograder.exercises.attention import (
+    COMMON,
+    EXTREME,
+    FLOAT32_FIRST,
+    GRADIENT,
+    HALF,
+    Case,
+    no_library,
+    values,
+)
 from autograder.exercises.gpu import raced
 from autograder.exercises.shapes import FITS, GROUPS, HEADS, MISFITS, Shapes
 from autograder.faults import explain
@@ -24,10 +33,10 @@ FLOAT32 = (
     Case(FUNCTION, (1, 1, 1, 2, 1, 8)),
 )
 HALVES = (
-    Case(FUNCTION, (2, 7, 9, 6, 2, 16), "bfloat16", HALF),
-    Case(FUNCTION, (1, 9, 5, 4, 2, 32), "float16", HALF),
+    Case(FUNCTION, (2, 7, 9, 6, 2, 12), "bfloat16", HALF["bfloat16"]),
+    Case(FUNCTION, (2, 9, 5, 8, 4, 12), "float16", HALF["float16"]),
 )
-GRADIENTS = (Case(FUNCTION, (2, 5, 6, 4, 2, 8), rounds=("normal", "mixed_heads"), gradient=True),)
+GRADIENTS = (Case(FUNCTION, (2, 5, 6, 4, 2, 8), rounds=GRADIENT, gradient=True),)
 # N·T ≤ K·S and N·T ≤ K·H, so that neither scores nor outputs have more elements a batch row than K and V.
 LEAN = Case(FUNCTION, (2, 4, 40, 16, 2, 64))
 DECODE_BATCH = 16  # sequences at once: enough that the kernels, not their launches, are timed
@@ -36,6 +45,8 @@ CACHES = {"bfloat16": 2, "float32": 4, "float16": 2, "float8_e4m3fn": 1}
 """Bytes by dtype."""
 SPELLINGS = {"scalar": "jnp.{}", "name": "'{}'", "dtype": "jnp.dtype('{}')"}
 """How a dtype is given, and how a message shows it."""
+FLOAT = "It is a float."
+INTEGER = "Write // in place of /, and no float among the factors: so it stays an int of Python."
 CACHE_KEYS = tuple(f"kv_cache_bytes: {dtype}, {spelling}" for dtype in CACHES for spelling in SPELLINGS)
 
 
@@ -66,14 +77,19 @@ def _decode(gpu: Gpu) -> Case:
 
 def judge(evidence: Evidence) -> Verdicts:
     return {
-        "float32": evidence.first(case.key for case in (*FLOAT32, LEAN)),
-        "half_precision": evidence.first(case.key for case in HALVES),
-        "gradient": evidence.first(case.key for case in GRADIENTS),
+        **_values(evidence),
         "no_copy": _lean(evidence) or _copies(evidence),
-        "errors": evidence.first((FLOAT32[0].key, *SHAPES.keys), ()),
+        "errors": SHAPES.verdict(evidence, FLOAT32[0].key),
         "no_library": no_library(evidence, FLOAT32[0]),
         "kv_cache_bytes": evidence.first(CACHE_KEYS),
     }
+
+
+def _values(evidence: Evidence) -> Verdicts:
+    """Here extreme inputs are part of float32."""
+    found = dict(values(evidence, (*FLOAT32, LEAN), HALVES, GRADIENTS))
+    extreme = found.pop("extreme_inputs")
+    return {**found, "float32": found["float32"] or extreme}
 
 
 def _lean(evidence: Evidence) -> Problem | None:
@@ -112,8 +128,11 @@ def _cache(rng: np.random.Generator, dtype: str, spelling: str) -> Question:
         came = answer["value"]
         if type(came) is int and came == right:
             return None
-        diagnosis = miscounted(came, right, itemsize) if type(came) in (int, float) else ""
-        return Problem(f"{about}: expected the int {right}, got {came!r}", diagnosis)
+        detail = f"{about}: expected the int {right}, got {came!r}"
+        if type(came) is float:
+            known = miscounted(came, right, itemsize)
+            return Problem(detail, " ".join(filter(None, (FLOAT, known))), INTEGER)
+        return Problem(detail, miscounted(came, right, itemsize) if type(came) is int else "")
 
     step = {
         "kind": "call",
@@ -125,8 +144,6 @@ def _cache(rng: np.random.Generator, dtype: str, spelling: str) -> Question:
 
 def miscounted(came: float, right: int, itemsize: int) -> str:
     """The mistakes that give `came` for a dtype of `itemsize` bytes: one number may come of several."""
-    if came == right:
-        return "It is not an int of Python."
     known = (
         (right // 2, "K or V alone is counted"),
         (right * 2 // itemsize, "two bytes an element are counted, whatever the dtype"),
@@ -136,5 +153,5 @@ def miscounted(came: float, right: int, itemsize: int) -> str:
             "the product overflows 32 bits, as JAX's does; Python's ints do not",
         ),
     )
-    found = ", or ".join(mistake for count, mistake in known if count == came)
+    found = ", or ".join(mistake for count, mistake in known if count == came != right)
     return f"{found[0].upper()}{found[1:]}." if found else ""

@@ -6,8 +6,17 @@ import numpy as np
 
 from autograder.catalog import SPEED
 from autograder.device import Gpu
-from autograder.exercises.attention import COMMON, EXTREME, HALF, Case, no_library
-from autograder.exercises.gpu import raced, sizes
+from autograder.exercises.attention import (
+    COMMON,
+    EXTREME,
+    GRADIENT,
+    HALF,
+    HALF_GRADIENT,
+    Case,
+    no_library,
+    values,
+)
+from autograder.exercises.gpu import raced, sizes, weightiest
 from autograder.exercises.shapes import ALONE, Shapes
 from autograder.plan import Evidence, GpuPlan, Plan, Race, Verdicts
 
@@ -17,13 +26,13 @@ FLOAT32 = tuple(
     for sizes in ((2, 7, 5, 3, 3, 16), (1, 4, 33, 2, 2, 64), (1, 1, 1, 1, 1, 8))
 )
 HALVES = (
-    Case(FUNCTION, (2, 7, 9, 3, 3, 16), "bfloat16", HALF),
-    Case(FUNCTION, (1, 32, 64, 2, 2, 64), "bfloat16", HALF),
-    Case(FUNCTION, (1, 9, 5, 2, 2, 32), "float16", HALF),
+    Case(FUNCTION, (2, 7, 9, 3, 3, 12), "bfloat16", HALF["bfloat16"]),
+    Case(FUNCTION, (1, 8, 160, 2, 2, 64), "bfloat16", HALF["bfloat16"]),
+    Case(FUNCTION, (2, 9, 5, 4, 4, 12), "float16", HALF["float16"]),
 )
 GRADIENTS = (
-    Case(FUNCTION, (2, 6, 5, 2, 2, 16), rounds=("normal", "mixed_heads"), gradient=True),
-    Case(FUNCTION, (1, 8, 8, 2, 2, 16), "bfloat16", gradient=True),
+    Case(FUNCTION, (2, 6, 5, 2, 2, 16), rounds=GRADIENT, gradient=True),
+    Case(FUNCTION, (1, 8, 8, 4, 4, 12), "bfloat16", HALF_GRADIENT, gradient=True),
 )
 SHAPES = Shapes(FUNCTION, ALONE)
 
@@ -43,12 +52,12 @@ def gpu_plan(gpu: Gpu) -> GpuPlan:
 
 
 def judge_gpu(evidence: Evidence, gpu: Gpu) -> Verdicts:
-    problems = (
+    problems = [
         raced(evidence, key, key, limit.ratio, "the reference's")
         for limit in SPEED[FUNCTION]
         for key in (_timed(limit.length, gpu).key,)
-    )
-    return {"speed": next(filter(None, problems), None)}
+    ]
+    return {"speed": weightiest(problems)}
 
 
 def _timed(length: int, gpu: Gpu) -> Case:
@@ -57,10 +66,7 @@ def _timed(length: int, gpu: Gpu) -> Case:
 
 def judge(evidence: Evidence) -> Verdicts:
     return {
-        "float32": evidence.first((case.key for case in FLOAT32), COMMON),
-        "extreme_inputs": evidence.first((case.key for case in FLOAT32), EXTREME),
-        "half_precision": evidence.first(case.key for case in HALVES),
-        "gradient": evidence.first(case.key for case in GRADIENTS),
-        "errors": evidence.first((FLOAT32[0].key, *SHAPES.keys), ()),
+        **values(evidence, FLOAT32, HALVES, GRADIENTS),
+        "errors": SHAPES.verdict(evidence, FLOAT32[0].key),
         "no_library": no_library(evidence, FLOAT32[0]),
     }

@@ -136,6 +136,25 @@ def _one_later_key(rng: np.random.Generator, t: int, s: int) -> Weights:
     return lambda scores, mask: _where(scores, mask | row)
 
 
+def _one_pair(rng: np.random.Generator, t: int, s: int) -> Weights:
+    """One position sees one key after it, and not the last: neither the first nor the last key shows it."""
+    later = int(rng.integers(2, min(t, s) - 1))
+    pair = np.zeros((t, s), bool)
+    pair[int(rng.integers(later)), later] = True
+    return lambda scores, mask: _where(scores, mask | pair)
+
+
+def _after_queries(rng: np.random.Generator, t: int, s: int) -> Weights:
+    """Every position sees the keys s ≥ T as well, which no query stands at."""
+    return lambda scores, mask: _where(scores, mask | (np.arange(s) >= t))
+
+
+def _small_in_head(rng: np.random.Generator, t: int, s: int) -> Weights:
+    """In one head full attention has a share of 0.7 %: twice as much as the contract calls a leak."""
+    share = np.where(np.arange(2)[:, None, None] == int(rng.integers(2)), 0.007, 0.0)
+    return lambda scores, mask: (1 - share) * _where(scores, mask) + share * oracle.softmax(scores)
+
+
 def _in_head(head: int) -> Leak:
     at = np.arange(2)[:, None, None] == head
     return lambda rng, t, s: lambda scores, mask: _where(scores, mask | at)
@@ -171,6 +190,8 @@ LEAKS: dict[str, Leak] = {
     "a mask that reaches one position too far": _one_too_far,
     "a leak late in the sequence": _late,
     "a leak of the last key alone": _one_later_key,
+    "a leak of one key to one position": _one_pair,
+    "a small leak in one head": _small_in_head,
     "a leak in the first head": _in_head(0),
     "a leak in the last head": _in_head(1),
     "a leak in the first batch row": _in_row(0),
@@ -179,4 +200,5 @@ LEAKS: dict[str, Leak] = {
     "a leak through the values alone": _values_only,
     "a window that reaches forward": _window_forward,
     "a mask aligned bottom-right, with T < S": _bottom_right,
+    "a leak of the keys after the last query, with T < S": _after_queries,
 }

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from autograder.advice import RETURNS
 from autograder.arrays import Spec
-from autograder.faults import explain, untraced
-from autograder.plan import Problem, Question
+from autograder.faults import explain, fitting, refuses, untraced
+from autograder.plan import Evidence, Problem, Question
 from autograder.wire import Header
 
 NAMES = ("query", "key", "value")
@@ -78,6 +79,19 @@ class Shapes:
     def keys(self) -> tuple[str, ...]:
         return tuple(self._key(call) for call in self.calls)
 
+    def verdict(self, evidence: Evidence, traced: str) -> Problem | None:
+        """All calls that were answered wrongly, as one problem; the call `traced` has to succeed first."""
+        if problem := evidence.first((traced,), ()):
+            return problem
+        wrong = [
+            (call, problem) for call in self.calls if (problem := evidence.first((self._key(call),), ()))
+        ]
+        if len(wrong) < 2:
+            return wrong[0][1] if wrong else None
+        first = wrong[0][1]
+        others = "; ".join(call.what for call, _ in wrong[1:])
+        return replace(first, detail=f"{first.detail}. Wrong as well: {others}")
+
     def questions(self, rng: np.random.Generator) -> list[Question]:
         made = [self._question(call, _sizes(rng)) for call in self.calls]
         return [made[place] for place in rng.permutation(len(made))]
@@ -126,12 +140,10 @@ def _sizes(rng: np.random.Generator) -> dict[str, int]:
 
 def _answered(answer: Header, about: str, want: Spec) -> Problem | None:
     if problem := explain(answer, about):
-        # Whoever checks shapes too strictly gets the check's hint.
-        own = not problem.diagnosis and {"ValueError", "TypeError"}.intersection(answer["error"]["types"])
-        return replace(problem, next_step="") if own else problem
+        return replace(problem, next_step=fitting(answer["error"])) if refuses(answer) else problem
     if answer["returned"] == want.to_json():
         return None
-    return Problem(f"{about}: expected {want}, got {answer['returned']}")
+    return Problem(f"{about}: expected {want}, got {answer['returned']}", next_step=RETURNS)
 
 
 def _raised(answer: Header, about: str, named: Sequence[int], sign: str) -> Problem | None:
@@ -139,7 +151,8 @@ def _raised(answer: Header, about: str, named: Sequence[int], sign: str) -> Prob
     error = answer.get("error")
     if error is None:
         return Problem(
-            f"{about}: expected ValueError, but it returned an array of shape {answer['returned'][0]}",
+            f"{about}: expected ValueError or TypeError, but it returned an array of shape "
+            f"{answer['returned'][0]}",
             sign,
         )
     message = untraced(error["message"])
@@ -147,7 +160,7 @@ def _raised(answer: Header, about: str, named: Sequence[int], sign: str) -> Prob
         return explain(answer, about)
     if not {"ValueError", "TypeError"}.intersection(error["types"]):
         came = f"{error['types'][0]}: {message}".removesuffix(": ")
-        return Problem(f"{about}: expected ValueError, got {came}")
+        return Problem(f"{about}: expected ValueError or TypeError, got {came}")
     if all(re.search(rf"\b{size}\b", message) for size in named):
         return None
     wanted = " and ".join(map(str, named))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,12 +15,17 @@ from autograder import catalog
 from autograder.catalog import Check
 from autograder.report import plain
 from autograder.report.words import count
-from autograder.results import CheckResult, ExerciseResult, Outcome, Report
+from autograder.results import STILL_THE_STUB, CheckResult, ExerciseResult, Outcome, Report
 
 COURSE = Path("course")
 WIDEST = 100
 DETAIL_LINES = 12
 OUTPUT_LINES = 16
+TRACER = re.compile(r"Traced<|\w*Tracer\(")
+A_TRACER = (
+    "A print in a traced function shows a tracer: its shape and dtype, and no values. To see values, call "
+    "your function yourself in a Python session."
+)
 EARNED, WAITING, OPEN = "green", "cyan", "dim"
 
 
@@ -82,8 +88,12 @@ def _exercise(result: ExerciseResult, folder: Path, course: Path) -> Iterator[Ro
         yield _row(f"Passed: {_names(by[Outcome.PASSED])}", EARNED, 2)
     for group in _groups(by[Outcome.FAILED]):
         yield from _failed(group, checks)
-    if untouched := by[Outcome.NOT_STARTED]:
-        yield _path(f"Not started: {_stubs(untouched, result, checks)} in {folder / result.name}.py")
+    stubs = [check for check in by[Outcome.NOT_STARTED] if check.detail.endswith(STILL_THE_STUB)]
+    if stubs:
+        yield _path(f"Not started: {_stubs(stubs, result, checks)} in {folder / result.name}.py")
+    for group in _groups(check for check in by[Outcome.NOT_STARTED] if check not in stubs):
+        points = _points(sum(check.points for check in group))
+        yield _row(f"Not judged yet: {_names(group)} ({points}): {group[0].detail}", "", 2)
     for group in _groups(by[Outcome.NOT_GRADED]):
         yield _row(_waits(group), WAITING, 2)
     for group in _groups(by[Outcome.GRADER_ERROR]):
@@ -115,6 +125,8 @@ def _printed(output: str) -> Iterator[Row]:
     yield _row(f"It printed{f' (the last {OUTPUT_LINES} of {len(lines)} lines)' if left > 0 else ''}:", "", 2)
     for line in lines[-OUTPUT_LINES:]:
         yield Row(Text(line.expandtabs(4), OPEN), 4, 2, "│ ")
+    if TRACER.search(output):
+        yield _row(A_TRACER, "", 4)
 
 
 def _end(report: Report) -> Iterator[Row]:
@@ -185,10 +197,11 @@ def _stubs(untouched: Sequence[CheckResult], result: ExerciseResult, checks: dic
 
 
 def _groups(checks: Iterable[CheckResult]) -> list[list[CheckResult]]:
-    """Checks by what there is to say of them, so that it is said once."""
-    groups: dict[tuple[str, str], list[CheckResult]] = {}
+    """Checks by the mistake behind them, so that it is told once, with the words of the first."""
+    groups: dict[tuple[str, ...], list[CheckResult]] = {}
     for check in checks:
-        groups.setdefault((check.detail, check.diagnosis), []).append(check)
+        mistake = (check.cause,) if check.cause else (check.detail, check.diagnosis)
+        groups.setdefault(mistake, []).append(check)
     return list(groups.values())
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 from autograder.arrays import Array, Spec, pack, unpack
 from autograder.runner.job import Job
-from autograder.runner.refusal import LOOPS, PLAIN, SMALLER
+from autograder.runner.refusal import LOOPS, PLAIN, SIZES, SMALLER
 from autograder.sandbox import ChildTimeout
 from autograder.wire import MAX_HEADER, Header
 
@@ -23,7 +23,10 @@ ALONE = 40.0
 """Seconds for an artifact that is tried alone."""
 MAX_DEATHS = 3
 """Children that the artifacts of one load, or of one run, may cost when they are tried one at a time."""
-NOT_TRIED = (f"not tried: the programs before it took {MAX_DEATHS} processes to their end", LOOPS)
+NOT_TRIED = (
+    f"not tried: {MAX_DEATHS} programs before it ended the process that runs them, or took too long",
+    LOOPS,
+)
 A = TypeVar("A")
 
 __all__ = ["Canary", "Child", "GraderFault", "Job", "Loaded", "Refused", "RunFailed", "Runner"]
@@ -67,10 +70,11 @@ class Refused:
 
 @dataclass(frozen=True)
 class RunFailed:
-    """An artifact that was loaded, and then failed, died or hung."""
+    """An artifact that was loaded, and then failed, died or hung; `endless`: it hung and had no other try."""
 
     message: str
     next_step: str = SMALLER
+    endless: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,8 @@ class Runner:
     `start` starts a child; `canary` is what a sound child can do; `together` compiles all artifacts of a load
     in one program. `patience`: how many seconds each request may take; without it a child keeps the one
     deadline of its life, as whatever runs a submission should, and an artifact tried alone has `alone`
-    seconds. Raises GraderFault from every method, and nothing else for what a submission does.
+    seconds. A request with `seconds` of its own may take these instead. Raises GraderFault from every
+    method, and nothing else for what a submission does.
     """
 
     def __init__(
@@ -126,11 +131,16 @@ class Runner:
             if child is not None:
                 await child.kill()
 
-    async def load(self, jobs: Sequence[Job]) -> list[Loaded | Refused]:
+    @property
+    def loaded(self) -> bool:
+        """Whether the child has all that was loaded last."""
+        return self._batch_is_loaded
+
+    async def load(self, jobs: Sequence[Job], seconds: float | None = None) -> list[Loaded | Refused]:
         """Validate and compile; one answer a job. The jobs of an earlier load are forgotten."""
         self._jobs, self._batch_is_loaded = (), False
         try:
-            answers = await self._load(jobs)
+            answers = await self._load(jobs, seconds)
             self._batch_is_loaded = True
         except _Lost:
             await self._recover()
@@ -139,11 +149,15 @@ class Runner:
         return answers
 
     async def run(
-        self, inputs: Sequence[Sequence[Array]], only: Sequence[int] | None = None
+        self,
+        inputs: Sequence[Sequence[Array]],
+        only: Sequence[int] | None = None,
+        seconds: float | None = None,
     ) -> list[list[Array] | RunFailed]:
         """Run the jobs that were loaded (not the refused ones), in order; `only` picks some by position.
 
         inputs: the arrays of each of these jobs, of exactly its types (ValueError). Returns their outputs.
+        What does not end within `seconds`, where they are given, is not tried again.
         """
         jobs = [self._jobs[index] for index in (range(len(self._jobs)) if only is None else only)]
         for job, arrays in zip(jobs, inputs, strict=True):
@@ -153,10 +167,11 @@ class Runner:
                 )
         if self._batch_is_loaded and jobs:
             try:
-                return await self._run(jobs, inputs, only)
-            except _Lost:
-                self._batch_is_loaded = False
+                return await self._run(jobs, inputs, only, seconds)
+            except _Lost as lost:
                 await self._recover()
+                if lost.slow and seconds is not None:
+                    return [_endless(seconds) for _ in jobs]
         return await self._run_apart(jobs, inputs)
 
     async def device(self) -> Header:
@@ -174,17 +189,34 @@ class Runner:
             await self.close()
             return f"importing TransformerEngine ended the process: {lost}"
 
-    async def race(self, learner: int, reference: int, limit: float, seconds: float, seed: int) -> Header:
+    async def call(self, index: int, seed: int, seconds: float) -> float | RunFailed:
+        """Milliseconds of one call of a loaded job, by position, on inputs that the child draws."""
+        answer = await self._once({"do": "call", "job": index, "seed": seed}, "running it", seconds)
+        if isinstance(answer, RunFailed):
+            return answer
+        match answer:
+            case {"ok": True, "ms": float(ms)}:
+                return ms
+        return RunFailed(str(answer.get("message")))
+
+    async def race(
+        self, learner: int, reference: int, limit: float, budget: float, seed: int, seconds: float
+    ) -> Header | RunFailed:
         """Time two loaded jobs, by position, side by side; see `service.described` for the answer.
 
-        A child that dies or hangs over it costs that answer ("failed") and all that was loaded.
+        `budget` is for the timing itself.
         """
         header = {"do": "race", "learner": learner, "reference": reference}
+        header |= {"limit": limit, "seconds": budget, "seed": seed}
+        return await self._once(header, "timing it", seconds)
+
+    async def _once(self, header: Header, doing: str, seconds: float) -> Header | RunFailed:
+        """The answer to a request; a child that dies or hangs over it has lost all that was loaded."""
         try:
-            return (await self._ask({**header, "limit": limit, "seconds": seconds, "seed": seed}, b"", 0))[0]
+            return (await self._ask(header, b"", 0, seconds))[0]
         except _Lost as lost:
-            await self.close()
-            return {"answer": "failed", "message": f"timing it ended the process: {lost}"}
+            await self._recover()
+            return _endless(seconds) if lost.slow else RunFailed(*_ended(doing, lost))
 
     async def _load_apart(self, jobs: Sequence[Job]) -> list[Loaded | Refused]:
         async def load(index: int) -> Loaded | Refused:
@@ -224,8 +256,7 @@ class Runner:
                 if lost.slow:
                     answers.append((f"{doing} took more than {self._alone:g} s", LOOPS))
                 elif fresh:  # else those before it may have used the child up: it is tried again
-                    step = SMALLER if "memory" in str(lost) else PLAIN
-                    answers.append((f"{doing} ended the process: {lost}", step))
+                    answers.append(_ended(doing, lost))
                 await self._recover()
         return answers
 
@@ -238,7 +269,7 @@ class Runner:
 
     async def _recover(self) -> None:
         """Start another child, which must do the canary: else the fault is ours."""
-        await self.close()
+        await self.close()  # which forgets the batch
         try:
             answer = await self._run_one(self._canary.job, self._canary.inputs)
             if isinstance(answer, RunFailed):
@@ -248,17 +279,21 @@ class Runner:
             await self.close()
             raise GraderFault(f"the runner fails on a known-good program: {lost}") from lost
 
-    async def _load(self, jobs: Sequence[Job]) -> list[Loaded | Refused]:
+    async def _load(self, jobs: Sequence[Job], seconds: float | None = None) -> list[Loaded | Refused]:
         header = {"do": "load", "together": self._together, "jobs": [job.to_json() for job in jobs]}
-        answer, _ = await self._ask(header, b"".join(job.blob for job in jobs), 0)
+        answer, _ = await self._ask(header, b"".join(job.blob for job in jobs), 0, seconds)
         return [_loaded(item) for item in _items(answer, len(jobs))]
 
     async def _run(
-        self, jobs: Sequence[Job], inputs: Sequence[Sequence[Array]], only: Sequence[int] | None = None
+        self,
+        jobs: Sequence[Job],
+        inputs: Sequence[Sequence[Array]],
+        only: Sequence[int] | None = None,
+        seconds: float | None = None,
     ) -> list[list[Array] | RunFailed]:
         header: Header = {"do": "run"} if only is None else {"do": "run", "only": list(only)}
         most = sum(spec.nbytes for job in jobs for spec in job.outs)
-        answer, blob = await self._ask(header, b"".join(map(pack, inputs)), most)
+        answer, blob = await self._ask(header, b"".join(map(pack, inputs)), most, seconds)
         items = _items(answer, len(jobs))
         done = [job for job, item in zip(jobs, items, strict=True) if item.get("ok") is True]
         try:
@@ -272,12 +307,14 @@ class Runner:
             for job, item in zip(jobs, items, strict=True)
         ]
 
-    async def _ask(self, header: Header, blob: bytes, most: int) -> tuple[Header, bytes]:
+    async def _ask(
+        self, header: Header, blob: bytes, most: int, seconds: float | None = None
+    ) -> tuple[Header, bytes]:
         await self.open()
         assert self._child is not None
         self._fresh = False
-        if self._patience is not None:
-            self._child.deadline(self._patience)
+        if (allowed := seconds or self._patience) is not None:
+            self._child.deadline(allowed)
         try:
             await self._child.send(header, blob)
             return await self._child.receive(MAX_HEADER, most)
@@ -291,6 +328,14 @@ class _Lost(Exception):
     def __init__(self, reason: str, slow: bool = False) -> None:
         super().__init__(reason)
         self.slow = slow
+
+
+def _ended(doing: str, lost: _Lost) -> tuple[str, str]:
+    return f"{doing} ended the process: {lost}", SMALLER if "memory" in str(lost) else PLAIN
+
+
+def _endless(seconds: float) -> RunFailed:
+    return RunFailed(f"it did not end within {seconds:.3g} s", SIZES, endless=True)
 
 
 def _items(answer: Header, count: int) -> list[dict[str, Any]]:

@@ -15,6 +15,8 @@ from autograder.arrays import Array
 FIRST_LOOK = 12  # the fewest blocks whose median has an interval of this confidence
 CONFIDENCE = 0.998
 RESAMPLES = 3000
+HOST_ALONE = 1.25
+"""The host's clock counts launches and gaps too: where it alone decides, it must see the limit times this."""
 
 
 class Verdict(StrEnum):
@@ -42,6 +44,31 @@ class Interval:
     @property
     def width(self) -> float:
         return self.high - self.low
+
+
+def decide(limit: float, device: Interval | None, confirmed: bool, host: Interval | None) -> Verdict | None:
+    """The verdict on a GPU, where two clocks may differ; None where they give none.
+
+    `device` is the ratio by the GPU's clock, None where that clock has nothing for the learner's program;
+    `host` the ratio by the host's clock, None where it was not measured. `confirmed` says that the host's
+    clock agrees with the GPU's: on both programs, or on the reference alone where there is no `device`.
+
+    - The clocks agree: the GPU's clock decides.
+    - The clocks do not agree by how much: SLOWER where both see a ratio above `limit`.
+    - The GPU's clock has nothing for the learner: SLOWER where the host's clock sees a ratio above
+      HOST_ALONE * `limit`, and only where `confirmed`.
+
+    So FASTER needs both clocks, and a program that the host alone delays is never SLOWER by that.
+    """
+    if device is None:
+        return _slower(host, HOST_ALONE * limit) if confirmed else None
+    if confirmed:
+        return device.verdict(limit)
+    return _slower(host, limit) if device.verdict(limit) is Verdict.SLOWER else None
+
+
+def _slower(found: Interval | None, limit: float) -> Verdict | None:
+    return Verdict.SLOWER if found is not None and found.verdict(limit) is Verdict.SLOWER else None
 
 
 def log_ratios(reference: Array, learner: Array) -> Array:

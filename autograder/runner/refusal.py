@@ -31,7 +31,7 @@ LINALG = (
     "Write it with matrix products, softmax and sums.",
 )
 RANDOM = (
-    "it draws random numbers: attention is a function of its inputs alone",
+    "it draws random numbers (jax.random, dropout): attention is a function of its inputs alone",
     "Remove jax.random and dropout.",
 )
 SORT = (
@@ -45,7 +45,7 @@ SHARDING = (
 )
 KERNEL = (
     "it brings a kernel of its own (Pallas, Triton, Mosaic), which is native code",
-    "Use JAX operations.",
+    "Write it with JAX operations: einsum, softmax, sums.",
 )
 MEMORY = ("it reads memory that nobody wrote (lax.empty)", "Start from zeros.")
 FLOAT64 = (
@@ -65,7 +65,11 @@ ENGINE = (
     "it calls TransformerEngine otherwise than the given module does, under the given recipe or without FP8",
     "Pass the recipe on, and call module.init and module.apply on the inputs as they came.",
 )
-LOOPS = "Replace Python loops by array operations or lax.scan."
+LOOPS = (
+    "A Python loop over positions is unrolled while JAX traces: write array operations or lax.scan in its "
+    "place."
+)
+SIZES = "Look for a loop whose condition depends on the sizes."
 CONSTANT = "Build the array with jnp inside the function, and replace the loop by lax.scan."
 SMALLER = "Look for an array that is far larger than the inputs and their (B, N, T, S) scores."
 

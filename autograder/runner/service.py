@@ -1,4 +1,4 @@
-"""The runner's requests as plain functions of a header and a blob: device, engine, load, run and race."""
+"""The runner's requests as plain functions of a header and a blob: device, engine, load, run, call, race."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import numpy as np
 
 from autograder.arrays import DTYPES, Array, Spec, pack, unpack
 from autograder.runner import allowed, device
-from autograder.runner.clocks import Inputs
+from autograder.runner.clocks import Inputs, percall
 from autograder.runner.job import Job
 from autograder.runner.programs import Entry, Program, compile_program
 from autograder.runner.refusal import Refusal, shown
 from autograder.runner.timing import Comparison, NotMeasured, Question, WrongOutput, compare
 from autograder.runner.validate import validate
 from autograder.wire import Header
+
+CALLS = 3
+"""The first of them also loads what the program needs."""
 
 
 class Service:
@@ -35,6 +38,8 @@ class Service:
                 return {"jobs": self.load(jobs, together)}, b""
             case {"do": "run"}:
                 return self.run(blob, header.get("only"))
+            case {"do": "call", "job": int(job), "seed": int(seed)}:
+                return self.call(job, seed), b""
             case {"do": "race", "learner": int(learner), "reference": int(reference)}:
                 question = Question(float(header["limit"]), float(header["seconds"]))
                 return self.race(learner, reference, question, int(header["seed"])), b""
@@ -82,21 +87,29 @@ class Service:
                 done += output
         return {"jobs": answers}, pack(done)
 
+    def call(self, index: int, seed: int) -> Header:
+        """How long a call of a loaded job takes by the host's clock, on normal inputs drawn here."""
+        program, entry = self._callable(index), self._entries[index]
+        try:
+            times = percall(program, Inputs(entry.job.ins).sets(seed, CALLS))
+        except Exception as error:  # XLA's own types; out of memory, mostly
+            return {"ok": False, "message": f"running the program failed: {shown(str(error))}"}
+        return {"ok": True, "ms": min(times[1:])}
+
     def race(self, learner: int, reference: int, question: Question, seed: int) -> Header:
         """Time two loaded jobs, by position, side by side; each must be a program of its own."""
-        mine, own = self._entries[learner], self._entries[reference]
-        programs = {id(entry): program for program in self._programs for entry in program.entries}
+        inputs = Inputs(self._entries[learner].job.ins)
         try:
-            found = compare(
-                _callable(programs[id(own)]),
-                _callable(programs[id(mine)]),
-                Inputs(mine.job.ins),
-                question,
-                seed,
-            )
+            found = compare(self._callable(reference), self._callable(learner), inputs, question, seed)
         except Exception as error:  # XLA's own types; out of memory, mostly
             return {"answer": "failed", "message": f"running the program failed: {shown(str(error))}"}
         return described(found)
+
+    def _callable(self, index: int) -> Callable[..., Any]:
+        """A loaded job, by position, as a function of arrays on the device."""
+        wanted = self._entries[index]
+        [program] = [each for each in self._programs if any(entry is wanted for entry in each.entries)]
+        return lambda *arrays: program.compiled([list(arrays)])
 
     def _run_program(self, program: Program, inputs: dict[int, list[Array]]) -> dict[int, list[Array] | str]:
         """Outputs or a message by entry, zeros going in where nothing is asked; one that fails is split."""
@@ -135,10 +148,6 @@ def _compile(entries: list[Entry], together: bool) -> dict[int, Program | Refusa
         except Refusal as refusal:
             result[id(entry)] = refusal
     return result
-
-
-def _callable(program: Program) -> Callable[..., Any]:
-    return lambda *arrays: program.compiled([list(arrays)])
 
 
 def _zeros(specs: Sequence[Spec]) -> list[Array]:

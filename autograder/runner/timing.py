@@ -3,17 +3,19 @@
 Both are compiled ahead of time and warmed; each call reads inputs of its own, drawn for this round and no
 longer in the cache, so that neither repeated inputs nor a remembered answer gains anything; the two take
 turns (ABBA, BAAB); outputs of timed calls are compared with the reference's. On a GPU the time is the GPU's
-own, and the host's clock must confirm it; a round of which a record was lost is dropped. On a CPU the time is
-the host's.
+own, and the host's clock must confirm it; a round of which a record was lost is dropped. Where the host's
+clock does not confirm the GPU's, or the GPU's clock has nothing for the learner, both programs are timed
+again by the host's clock, call by call; `ratio.decide` has the rule. On a CPU the time is the host's.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import statistics
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -25,6 +27,7 @@ from autograder.runner.clocks import (
     Arrays,
     DeviceClock,
     Inputs,
+    Lost,
     Program,
     Untimed,
     Wall,
@@ -88,17 +91,20 @@ class WrongOutput:
     tolerance: float
 
 
-def compare(
-    reference: Program, learner: Program, inputs: Inputs, question: Question, seed: int
-) -> Comparison | NotMeasured | WrongOutput:
+Found = Comparison | NotMeasured | WrongOutput
+Clock = type[DeviceClock] | type[WallClock]
+
+
+def compare(reference: Program, learner: Program, inputs: Inputs, question: Question, seed: int) -> Found:
     """Answer `question`. Both programs are compiled and take the arrays of `inputs`; same outputs expected.
 
     `seed` draws the inputs and should come from the OS's entropy. Raises what a program raises.
     """
+    measure = functools.partial(_measure, (reference, learner), inputs, question, seed)
     try:
-        return _compare(reference, learner, inputs, question, seed)
+        return _on_gpu(measure, reference, inputs, question, seed) if on_gpu() else measure(WallClock)
     except Untimed as why:
-        return NotMeasured(f"{why}.")
+        return _not_measured(why)
 
 
 def disagreement(clocks: Clocks) -> str | None:
@@ -124,11 +130,46 @@ def disagreement(clocks: Clocks) -> str | None:
     )
 
 
-def _compare(
-    reference: Program, learner: Program, inputs: Inputs, question: Question, seed: int
-) -> Comparison | NotMeasured | WrongOutput:
-    programs = (reference, learner)
-    clock = (DeviceClock if on_gpu() else WallClock)(programs, inputs, seed)
+def _on_gpu(
+    measure: Callable[[Clock], Found], reference: Program, inputs: Inputs, question: Question, seed: int
+) -> Found:
+    """By the GPU's clock, and by the host's where that may still show that the learner is slower."""
+    device: Comparison | None = None
+    try:
+        found = measure(DeviceClock)
+        if not isinstance(found, Comparison):
+            return found
+        device = found
+        doubt = disagreement(device.reference) or disagreement(device.learner)
+        confirmed = doubt is None
+        again = not confirmed and device.verdict is Verdict.SLOWER
+    except Lost as lost:
+        doubt = str(lost)
+        again = confirmed = disagreement(_clocks(reference, inputs, seed)) is None
+    host = measure(WallClock) if again else None
+    if isinstance(host, NotMeasured | WrongOutput):
+        return host
+    by_device, by_host = (each.interval if each else None for each in (device, host))
+    verdict = ratio.decide(question.limit, by_device, confirmed, by_host)
+    answer = device or host
+    if verdict is None or answer is None:
+        return _not_measured(doubt)
+    return replace(answer, verdict=verdict)
+
+
+def _clocks(program: Program, inputs: Inputs, seed: int) -> Clocks:
+    """What both clocks say of one program. Raises Untimed."""
+    clock = DeviceClock([program], inputs, seed)
+    sets = inputs.sets(seed, 16)
+    _, times = patiently(lambda: clock.round([0] * len(sets), sets))
+    return Clocks(float(np.median(times)), wall(program, sets))
+
+
+def _measure(
+    programs: tuple[Program, Program], inputs: Inputs, question: Question, seed: int, make: Clock
+) -> Found:
+    """Time both by one clock, until its interval decides or the seconds have passed."""
+    clock = make(programs, inputs, seed)
     begin = time.perf_counter()
     times: list[float] = []
     walls: tuple[list[Wall], list[Wall]] = ([], [])
@@ -148,11 +189,11 @@ def _compare(
 
         sets, outputs, measured = patiently(fresh)
         times += measured
-        error = float(np.max([error, *_errors(reference, who, sets, outputs)]))  # NaN stays NaN
+        error = float(np.max([error, *_errors(programs[0], who, sets, outputs)]))  # NaN stays NaN
         if not error <= question.tolerance:
             return WrongOutput(error, question.tolerance)
         del outputs
-        if on_gpu():
+        if make is DeviceClock:
             for program, found in zip(programs, walls, strict=True):
                 inputs.evict()
                 found.append(wall(program, sets, bursts=1))
@@ -160,30 +201,24 @@ def _compare(
             look = next(looks)
             if _interval(times).verdict(question.limit) is not Verdict.UNDECIDED:
                 break
-    return _answer(times, walls, clock.name, question, time.perf_counter() - begin, error)
-
-
-def _answer(
-    times: Sequence[float],
-    walls: tuple[list[Wall], list[Wall]],
-    clock: str,
-    question: Question,
-    seconds: float,
-    error: float,
-) -> Comparison | NotMeasured:
     blocks = len(times) // 4
     if blocks < ratio.FIRST_LOOK:
         return NotMeasured(f"{question.seconds:g} s were enough for {blocks} of {ratio.FIRST_LOOK} blocks.")
-    both = []
-    for mine, found in zip(ratio.by_program(times), walls, strict=True):
-        ms = float(np.median(mine))
-        clocks = Clocks(ms, _median(found) if found else Wall(ms, ms))
-        if found and (why := disagreement(clocks)):
-            return NotMeasured(f"{why[0].upper()}{why[1:]}.")
-        both.append(clocks)
     interval = _interval(times)
+    reference, learner = (
+        Clocks(ms, _median(found) if found else Wall(ms, ms))
+        for mine, found in zip(ratio.by_program(times), walls, strict=True)
+        for ms in (float(np.median(mine)),)
+    )
+    seconds = time.perf_counter() - begin
     verdict = interval.verdict(question.limit)
-    return Comparison(verdict, interval, both[0], both[1], clock, blocks, seconds, error)
+    return Comparison(verdict, interval, reference, learner, clock.name, blocks, seconds, error)
+
+
+def _not_measured(why: object) -> NotMeasured:
+    """`why`, which is a sentence without its capital and its full stop."""
+    text = str(why)
+    return NotMeasured(f"{text[:1].upper()}{text[1:]}.")
 
 
 def _interval(times: Sequence[float]) -> Interval:

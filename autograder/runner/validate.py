@@ -33,6 +33,7 @@ from autograder.runner.refusal import (
     shown,
     unknown,
 )
+from autograder.runner.varying import varying
 
 CUSTOM_CALL = "stablehlo.custom_call"
 
@@ -109,8 +110,12 @@ class _Walk:
         self.custom_calls: set[str] = set()
         self.largest = 0
         self._ops = 0
+        self._module: Any = None
+        self._looked = False
+        self._varying: set[Any] | None = None
 
     def module(self, module: Any) -> None:
+        self._module = module
         for name, attribute in attributes(module.operation):
             if name != "sym_name" and allowed.MODULE_ATTRIBUTES.get(name) != str(attribute):
                 raise Refusal("attribute", f"the module holds {shown(name)} = {shown(str(attribute))}.")
@@ -125,6 +130,12 @@ class _Walk:
         if "main" not in functions:
             raise Refusal("invalid", "the module has no function named main.")
         _bound(_inlined(functions))
+
+    def _varies(self, value: Any) -> bool:
+        """Whether a value depends on the inputs. A mask of 0 and 1 in bfloat16 costs no precision."""
+        if not self._looked:
+            self._looked, self._varying = True, varying(self._module)
+        return self._varying is None or value in self._varying
 
     def _main(self, function: Any) -> None:
         expected = f"({_types(self.job.ins)}) -> ({_types(self.job.outs)})"
@@ -150,7 +161,7 @@ class _Walk:
                 raise large(f"nested deeper than {allowed.MAX_DEPTH}", LOOPS)
             result.depth = max(result.depth, depth)
             for argument in block.arguments:
-                result.bytes += self._value(argument.type)
+                result.bytes += self._value(argument)
             for view in block.operations:
                 op = view.operation
                 self._operation(op, result, depth)
@@ -187,7 +198,7 @@ class _Walk:
                     raise unknown(name, "attribute")
                 raise Refusal("attribute", f"{op.name} holds the attribute {shown(name)}.")
         for result in op.results:
-            function.bytes += self._value(result.type)
+            function.bytes += self._value(result)
         match op.name:
             case "stablehlo.constant":
                 if not isinstance(found["value"], (ir.DenseFPElementsAttr, ir.DenseIntElementsAttr)):
@@ -222,8 +233,9 @@ class _Walk:
         else:
             raise unknown(name, "custom call")
 
-    def _value(self, kind: Any) -> int:
-        """The bytes of a value of this type."""
+    def _value(self, value: Any) -> int:
+        """The bytes of a value."""
+        kind = value.type
         if not isinstance(kind, ir.RankedTensorType) or kind.encoding is not None:
             raise Refusal("type", f"a value has the type {shown(str(kind))}.")
         if not kind.has_static_shape:
@@ -235,7 +247,7 @@ class _Walk:
             raise of("float64", str(kind), FLOAT64)
         if element not in allowed.ITEM_BYTES or (element in allowed.FLOAT8 and not self.job.float8):
             raise Refusal("type", f"the program holds {shown(str(kind))}, a type that is not graded here.")
-        if self.job.float32_only and element in allowed.LOW_PRECISION:
+        if self.job.float32_only and element in allowed.LOW_PRECISION and self._varies(value):
             raise low_precision(str(kind))
         if kind.rank > allowed.MAX_RANK:
             raise large(f"a value has {kind.rank} axes, of {allowed.MAX_RANK} allowed")

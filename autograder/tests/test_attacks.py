@@ -193,14 +193,14 @@ os._exit(0)
         "naive_attention",
         "def naive_attention(query, key, value):\n    return attend(query, key, value)\n"
         "#+AAo-naive_attention+AD0-jax.nn.dot_product_attention\n",
-        says="save it as UTF-8",
+        says="save the file as UTF-8",
         alone=True,
         first="# coding: utf-7\n",
     ),
     "a_coding_that_takes_minutes": Attack(
         "naive_attention",
         "#" + "a" * 30_000 + "-" + "b" * 30_000,
-        says="save it as UTF-8",
+        says="save the file as UTF-8",
         alone=True,
         first="# coding: punycode\n",
     ),

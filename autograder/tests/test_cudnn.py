@@ -65,7 +65,7 @@ def test_a_label_that_is_not_what_runs_is_about_the_implementation() -> None:
         (0, "{name} is too old", "Names are drawn at random here: decide by capability."),
         (0, "platform 'gpu' is not 'cuda'", "Compare the platform with 'gpu'"),
         (0, "needs CUDA, got gpu", "Compare the platform with 'gpu'"),
-        (0, "not today", "Ask for cuDNN wherever the docstring says that it serves."),
+        (0, "not today", "Ask for cuDNN wherever the docstring says that it serves:"),
     ],
 )
 def test_who_turns_away_a_device_is_told_by_the_reason(place: int, reason: str, step: str) -> None:

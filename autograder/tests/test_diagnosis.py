@@ -8,10 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from autograder import oracle
-from autograder.arrays import DTYPES, Array
-from autograder.diagnosis import Diagnosis, explain, explain_gradient, explain_scale, locate
+from autograder import inputs, oracle
+from autograder.arrays import DTYPES, Array, Spec
+from autograder.diagnosis import Diagnosis, explain, explain_scale, locate
 from autograder.exercises.grouped import miscounted
+from autograder.gradient_diagnosis import explain_gradient
 from autograder.mistakes import MISTAKES
 from autograder.tests.formulations import RIGHT, combine32, f32, hidden, naive, per_head, scores32
 
@@ -23,6 +24,11 @@ SHAPES = ((3, 6, 4, 10), (3, 11, 2, 10))
 def drawn(seed: int, dtype: str = "float32", shapes: tuple[tuple[int, ...], ...] = SHAPES) -> list[Array]:
     rng = np.random.default_rng(seed)
     return [rng.standard_normal(s).astype(DTYPES[dtype]) for s in (shapes[0], shapes[1], shapes[1])]
+
+
+def large(distribution: str, dtype: str = "float32", seed: int = 0) -> tuple[Array, Array, Array]:
+    query, key = Spec((2, 7, 4, 12), dtype), Spec((2, 9, 2, 12), dtype)
+    return inputs.draw(np.random.default_rng(seed), query, key, key, distribution)
 
 
 def seen(query: Array, key: Array, causal: bool) -> Array:
@@ -138,6 +144,34 @@ def rounded_softmax(q: Array, k: Array, v: Array, causal: bool) -> Array:
     return combine32(f32(weights), v, q)
 
 
+def rounded_query(q: Array, k: Array, v: Array, causal: bool) -> Array:
+    root = f32(np.asarray(math.sqrt(q.shape[3]), q.dtype))
+    query = f32((f32(q) / root).astype(q.dtype)) * f32(math.sqrt(q.shape[3]))
+    scores = hidden(scores32(query, k), seen(q, k, causal))
+    return combine32(oracle.softmax(scores), v, q)
+
+
+def changed(change: Callable[[Array], Array]) -> Wrong:
+    """Scores that are changed before the softmax."""
+
+    def attend(q: Array, k: Array, v: Array, causal: bool) -> Array:
+        return combine32(oracle.softmax(hidden(change(scores32(q, k)), seen(q, k, causal))), v, q)
+
+    return attend
+
+
+def less(maximum: Callable[[Array], Array]) -> Wrong:
+    """Exponentials of scores less a maximum."""
+
+    def attend(q: Array, k: Array, v: Array, causal: bool) -> Array:
+        scores = np.where(seen(q, k, causal), scores32(q, k), f32(-np.inf))
+        with np.errstate(all="ignore"):
+            raised = np.exp(scores - maximum(scores))
+            return combine32(raised / raised.sum(axis=-1, keepdims=True), v, q)
+
+    return attend
+
+
 def at_least(distance: int) -> Callable[[int, int], Array]:
     return lambda t, s: np.triu(np.ones((t, s), bool), distance)
 
@@ -191,6 +225,14 @@ HALF: dict[str, Wrong] = {
     "scores in half precision": rounded_scores,
     "softmax in half precision": rounded_softmax,
 }
+LARGE: dict[str, Wrong] = {
+    "scores clipped": changed(lambda scores: np.clip(scores, -30, 30)),
+    "scores capped": changed(lambda scores: f32(20 * np.tanh(scores / 20))),
+}
+ROUNDED: dict[str, Wrong] = {
+    "scores in half precision": rounded_scores,
+    "query in half precision": rounded_query,
+}
 CASES = [(name, wrong, causal) for causal in (False, True) for name, wrong in EITHER.items()]
 CASES += [(name, wrong, True) for name, wrong in CAUSAL.items()]
 CASES += [(name, wrong, False) for name, wrong in FULL.items()]
@@ -201,7 +243,7 @@ def name_of(diagnosis: Diagnosis | None) -> str | None:
 
 
 def test_every_mistake_is_tested() -> None:
-    assert {m.name for m in MISTAKES} == {*EITHER, *CAUSAL, *FULL, "scores in half precision"}
+    assert {m.name for m in MISTAKES} == {*EITHER, *CAUSAL, *FULL, *LARGE, *ROUNDED}
 
 
 def test_every_mistake_says_what_to_do() -> None:
@@ -253,7 +295,7 @@ def test_half_precision_is_named_in_half_precision(name: str, wrong: Wrong) -> N
         out = wrong(query, key, value, True)
         names.append(name_of(explain(out, query, key, value, is_causal=True, limit=1e-2)))
     assert names.count(name) >= 7
-    assert set(names) <= {name, None, "scores in half precision"}
+    assert set(names) <= {name, None, "scores in half precision", "query in half precision"}
 
 
 def test_an_error_beyond_rounding_is_not_called_rounding() -> None:
@@ -300,6 +342,53 @@ def test_overflow_without_a_maximum_is_named(shift: float) -> None:
     assert name_of(explain(out, query, key, value, is_causal=True, limit=5e-6)) != "no maximum subtracted"
 
 
+@pytest.mark.parametrize(("name", "wrong"), LARGE.items())
+def test_what_changes_large_scores_is_named(name: str, wrong: Wrong) -> None:
+    for causal in (False, True):
+        query, key, value = large("large")
+        found = explain(wrong(query, key, value, causal), query, key, value, is_causal=causal, limit=5e-6)
+        assert name_of(found) == name and found is not None and "own maximum" in found.next_step
+
+
+@pytest.mark.parametrize("axes", [(0, 1, 2, 3), (1, 2, 3), (2, 3), (1, 3)])
+def test_a_maximum_that_is_not_the_rows_own_is_named(axes: tuple[int, ...]) -> None:
+    query, key, value = large("shifted")
+    out = less(lambda scores: scores.max(axes, keepdims=True))(query, key, value, False)
+    assert name_of(explain(out, query, key, value, limit=5e-6)) == "one maximum for many rows"
+
+
+def test_a_query_that_is_scaled_in_half_precision_is_named() -> None:
+    for seed in range(5):
+        query, key, value = large("rivals", "bfloat16", seed)
+        out = rounded_query(query, key, value, False)
+        assert name_of(explain(out, query, key, value, limit=1e-2)) == "query in half precision"
+
+
+@pytest.mark.parametrize("divisor", [8.0, 5.5, 2.5])
+def test_another_divisor_of_the_scores_is_told(divisor: float) -> None:
+    query, key, value = drawn(0)
+    out = scaled(lambda q, k: divisor)(query, key, value, False)
+    found = explain(out, query, key, value, limit=5e-6)
+    assert found is not None
+    assert found.sentence == f"The scores are divided by {divisor:g}; √H is 3.162 here."
+
+
+def test_errors_in_the_rows_of_large_scores_are_told_by_the_scores() -> None:
+    query, key, value = large("large")
+    largest = np.abs(oracle.scores(query, key)).max(axis=-1).swapaxes(1, 2)
+    out = right(query, key, value, False)
+    out[largest > np.median(largest)] += f32(1)
+    found = explain(out, query, key, value, limit=5e-6)
+    assert name_of(found) == "off for large scores"
+
+
+def test_nan_everywhere_under_a_mask_is_told_as_zero_times_infinity() -> None:
+    query, key, value = drawn(0)
+    out = right(query, key, value, True) * f32(np.nan)
+    assert name_of(explain(out, query, key, value, is_causal=True, limit=5e-6)) == "zero times infinity"
+    assert explain(out, query, key, value, limit=5e-6) is None
+
+
 def test_another_shape_is_named_where_it_is_a_layout() -> None:
     query, key, value = drawn(0)
     out = right(query, key, value, True).swapaxes(1, 2)
@@ -342,15 +431,21 @@ def test_an_error_that_is_scattered_in_its_place_says_so() -> None:
     places[0, 1, 2] = places[0, 2, 0] = False
     found = locate(places)
     assert found is not None and found.sentence.endswith("and there not everywhere.")
+    assert not found.next_step
     assert locate(np.zeros((2, 4, 3), bool)) is None
     assert locate(np.ones((2, 4, 3), bool)) is None
 
 
-def gradient_case() -> tuple[Array, Array, list[Array]]:
+def gradient_case() -> tuple[list[Array], Array, list[Array]]:
     query, key, value = drawn(0)
     cotangent = drawn(1)[0]
     found = oracle.gradients(query, key, value, cotangent, is_causal=True)
-    return query, cotangent, [f32(x) for x in found]
+    return [query, key, value], cotangent, [f32(x) for x in found]
+
+
+def of_gradient(out: Array, place: int) -> Diagnosis | None:
+    given, cotangent, _ = gradient_case()
+    return explain_gradient(out, place, given, cotangent, is_causal=True, limit=5e-6)
 
 
 @pytest.mark.parametrize("place", range(3))
@@ -366,23 +461,39 @@ def gradient_case() -> tuple[Array, Array, list[Array]]:
     ],
 )
 def test_a_wrong_gradient_gets_its_name(place: int, factor: float, name: str | None, words: str) -> None:
-    _, cotangent, wants = gradient_case()
+    _, _, wants = gradient_case()
     which = ("query", "key", "value")[place]
-    out = wants[place] * f32(factor)
-    found = explain_gradient(
-        out, wants[place].astype(np.float64), which, cotangent=cotangent, head_size=10, limit=5e-6
-    )
+    found = of_gradient(wants[place] * f32(factor), place)
     assert name_of(found) == name
     if found is not None:
         assert which in found.sentence and words in found.sentence
 
 
+def test_gradients_of_a_wrong_backward_rule_get_their_name() -> None:
+    (query, key, value), cotangent, wants = gradient_case()
+    assert name_of(of_gradient(wants[2], 1)) == name_of(of_gradient(wants[1], 2)) == "gradients exchanged"
+    uncentred = oracle.gradients(query, key, value, cotangent, is_causal=True, centred=False)
+    assert [name_of(of_gradient(f32(uncentred[place]), place)) for place in range(3)] == [
+        "softmax term missing",
+        "softmax term missing",
+        None,
+    ]
+
+
+def test_a_factor_close_to_one_is_rounding() -> None:
+    given, cotangent, wants = gradient_case()
+    query, key, value = (array.astype(DTYPES["bfloat16"]) for array in given)
+    want = oracle.gradients(query, key, value, cotangent, is_causal=True)[0]
+    out = (want * 1.001).astype(DTYPES["bfloat16"])
+    found = explain_gradient(out, 0, (query, key, value), cotangent, is_causal=True, limit=1e-5)
+    assert name_of(found) == "gradient in half precision"
+    assert of_gradient(wants[0] * f32(1.001), 0) is None
+
+
 def test_a_gradient_of_noise_gets_no_diagnosis() -> None:
-    _, cotangent, wants = gradient_case()
     noise = drawn(5)[0]
     for out in (noise, noise[:1], noise * np.nan):
-        want = wants[0].astype(np.float64)
-        assert explain_gradient(out, want, "query", cotangent=cotangent, head_size=10, limit=5e-6) is None
+        assert of_gradient(out, 0) is None
 
 
 HISTORY = np.array([3.0, 7.0, 2.0, 5.0], np.float32)
@@ -424,7 +535,7 @@ def test_an_amax_that_gives_no_scale_keeps_the_old_one(bad: float) -> None:
         (800, 4, "K or V alone is counted, or two bytes an element"),
         (400, 4, "The dtype's bytes are not counted."),
         (800, 2, "K or V alone is counted, or the dtype's bytes are not counted."),
-        (1600.0, 2, "It is not an int of Python."),
+        (1600.0, 2, ""),
         (3200, 1, "Two bytes an element are counted"),
     ],
 )

@@ -9,9 +9,10 @@ import jax
 import numpy as np
 import pytest
 
+from autograder.advice import ARGUMENTS, NO_CALLBACK, RETURNS, SMALLER
 from autograder.arrays import Spec
 from autograder.exercises.shapes import FITS, Shapes
-from autograder.faults import ARGUMENTS, NO_CALLBACK, RETURNS, SMALLER, ended, explain
+from autograder.faults import ended, explain
 from autograder.hearing import hear
 from autograder.interrogation import Interrogation
 from autograder.plan import Evidence, Plan, Problem, Question

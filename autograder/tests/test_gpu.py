@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from autograder import catalog, device, workspace
 from autograder.grading import Grader
-from autograder.results import ExerciseResult, Outcome
+from autograder.results import CheckResult, ExerciseResult, Outcome
 
 pytestmark = [pytest.mark.gpu, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("gpu")]
 
@@ -104,3 +105,73 @@ def test_wrong_answers_fail(name: str, grade: Grade) -> None:
     details = "\n".join(f"{check.id} {check.outcome}: {check.detail}" for check in result.checks)
     print(details)
     assert {name for name in checks if outcomes[name].outcome is Outcome.FAILED} == checks, details
+
+
+# Attention in a loop that XLA cannot count: `ROUNDS` times, or until `AGAIN` is false.
+LOOP = """
+import jax, jax.numpy as jnp
+
+def attend(query, key, value):
+    scores = jnp.einsum("btnh,bsnh->bnts", query, key, preferred_element_type=jnp.float32)
+    weights = jax.nn.softmax(scores / query.shape[-1] ** 0.5, axis=-1).astype(query.dtype)
+    return jnp.einsum("bnts,bsnh->btnh", weights, value)
+
+def naive_attention(query, key, value):
+    T = query.shape[1]
+    first = query[0, 0, 0, 0]
+    rounds = ROUNDS
+
+    def again(state):
+        step, _ = state
+        return AGAIN
+
+    def body(state):
+        step, out = state
+        return (step + 1) % 1000, attend(query + 0 * out, key, value)
+
+    return jax.lax.while_loop(again, body, (jnp.int32(0), jnp.zeros_like(query)))[1]
+"""
+
+
+def loop(rounds: str, again: str = "step < rounds") -> str:
+    return LOOP.replace("ROUNDS", rounds).replace("AGAIN", again)
+
+
+LOOPS = {
+    "always three times": loop("jnp.where(jnp.isfinite(first), 3, 1)"),
+    "four times or three by the inputs, so that the kernels differ": loop("jnp.where(first > 0, 4, 3)"),
+}
+ENDLESS = loop("1", "step < rounds if T < 1024 else step >= 0")
+
+
+def speed(result: ExerciseResult) -> CheckResult:
+    [check] = [check for check in result.checks if check.id == "speed"]
+    print(check.outcome, check.detail, check.next_step, sep="\n  ")
+    return check
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_that_is_slower_fails(name: str, grade: Grade) -> None:
+    check = speed(grade("naive_attention", LOOPS[name]))
+    assert check.outcome is Outcome.FAILED and "the limit is 1.5 times" in check.detail
+
+
+def test_a_loop_that_is_as_fast_as_the_reference_does_not_fail(grade: Grade) -> None:
+    check = speed(grade("naive_attention", loop("jnp.where(jnp.isfinite(first), 1, 2)")))
+    assert check.outcome in (Outcome.PASSED, Outcome.NOT_GRADED)
+
+
+def test_a_loop_that_does_not_end_at_large_sizes_fails_and_the_gpu_is_free_again(grade: Grade) -> None:
+    begin = time.monotonic()
+    result = grade("naive_attention", ENDLESS)
+    print(f"graded in {time.monotonic() - begin:.1f} s")
+    check = speed(result)
+    assert check.outcome is Outcome.FAILED and "did not end within 10" in check.detail
+    assert check.next_step == "Look for a loop whose condition depends on the sizes."
+    outcomes = {check.id: check.outcome for check in result.checks}
+    print(outcomes)
+    assert outcomes["float32"] is Outcome.PASSED and Outcome.GRADER_ERROR not in outcomes.values()
+    begin = time.monotonic()
+    after = speed(grade("naive_attention", solution("naive_attention")))
+    print(f"the next submission was graded in {time.monotonic() - begin:.1f} s")
+    assert after.outcome is Outcome.PASSED

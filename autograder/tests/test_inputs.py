@@ -126,15 +126,17 @@ def test_large_scores_catch_what_normal_ones_pass(shortcut: Shortcut) -> None:
     drawn = draw(0, SIZES[0], "normal", "float32")
     passed = judge(shortcut(*drawn), drawn)
     assert passed is not None and passed.ok
-    large = [draw(seed, SIZES[0], "large", "float32") for seed in range(20)]
-    verdicts = [verdict for drawn in large if (verdict := judge(shortcut(*drawn), drawn)) is not None]
-    assert len(verdicts) >= 6
-    assert sum(not verdict.ok for verdict in verdicts) >= len(verdicts) // 2
+    for seed in range(20):
+        drawn = draw(seed, SIZES[0], "large", "float32")
+        verdict = judge(shortcut(*drawn), drawn)
+        assert verdict is not None and not verdict.ok
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 @pytest.mark.parametrize("name", inputs.CHANGES)
 def test_right_answers_pass_and_fit_the_spec(name: str, dtype: str) -> None:
+    if (name, dtype) == ("far_outlier", "float16"):
+        return  # its values are beyond float16
     for sizes in SIZES + TINY:
         for seed in SEEDS:
             drawn = draw(seed, sizes, name, dtype)
@@ -148,15 +150,22 @@ def test_right_answers_pass_and_fit_the_spec(name: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_distributions_are_mostly_usable(dtype: str) -> None:
-    """In half precision large and shifted are not: rounded scores err on them by more than a useful limit."""
-    left_out = () if dtype == "float32" else ("large", "shifted")
-    for name in inputs.CHANGES.keys() - left_out:
+    """In half precision large and shifted are not: rounded scores err on them by more than a useful limit.
+
+    Rivals are for half precision.
+    """
+    left_out = {
+        "float32": ("rivals",),
+        "bfloat16": ("large", "shifted"),
+        "float16": ("large", "shifted", "far_outlier"),
+    }
+    for name in inputs.CHANGES.keys() - left_out[dtype]:
         usable = 0
         for seed in range(20):
             drawn = draw(seed, SIZES[0], name, dtype)
             everything = oracle.visible(drawn[0].shape[1], drawn[1].shape[1])
             usable += judge(formulations.naive(*drawn, everything), drawn) is not None
-        assert usable >= (6 if name == "large" else 20), (name, usable)
+        assert usable == 20, (name, usable)
 
 
 def test_half_precision_scores_err_beyond_use_in_large_and_shifted_inputs() -> None:

@@ -135,6 +135,14 @@ def test_what_was_printed_is_shown_also_where_all_passed() -> None:
     assert "It printed" not in text(reports.report(reports.exercise("naive_attention", output=" \n")))
 
 
+@pytest.mark.parametrize("shown", ["JitTracer(float32[2,7])", "Traced<float32[2,7]>with<DynamicJaxprTrace>"])
+def test_a_printed_tracer_is_explained_once(shown: str) -> None:
+    said = "A print in a traced function shows a tracer"
+    printed = one_line(text(reports.report(reports.exercise("naive_attention", output=f"{shown}\n" * 3))))
+    assert printed.count(said) == 1
+    assert said not in text(reports.report(reports.exercise("naive_attention", output="Tracer\n")))
+
+
 def test_nothing_can_be_graded() -> None:
     shown = text(reports.report(reports.every("naive_attention", Outcome.NOT_GRADED, "needs a GPU")))
     assert "20 points wait for a GPU" in shown

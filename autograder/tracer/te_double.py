@@ -25,6 +25,17 @@ NAMES = (
     "transformer_engine.jax",
     "transformer_engine.jax.flax",
     "transformer_engine.jax.quantize",
+    "transformer_engine.jax.quantize.helper",
+    "transformer_engine.jax.sharding",
+)
+RECIPES = (
+    "Recipe",
+    "DelayedScaling",
+    "Float8CurrentScaling",
+    "MXFP8BlockScaling",
+    "Float8BlockScaling",
+    "NVFP4BlockScaling",
+    "CustomRecipe",
 )
 
 
@@ -53,6 +64,19 @@ class ScalingMode(enum.Enum):
     DELAYED_TENSOR_SCALING = 1
     MXFP8_1D_SCALING = 2
     CURRENT_TENSOR_SCALING = 3
+    NVFP4_1D_SCALING = 4
+    NVFP4_2D_SCALING = 5
+
+
+@dataclass(frozen=True)
+class MeshResource:
+    dp_resource: str | None = None
+    tp_resource: str | None = None
+    tpsp_resource: str | None = None
+    fsdp_resource: str | None = None
+    pp_resource: str | None = None
+    cp_resource: str | None = None
+    ep_resource: str | None = None
 
 
 def use(te: dict[str, Any] | None, effect: Effect | None = None) -> Recipe:
@@ -84,6 +108,14 @@ def use(te: dict[str, Any] | None, effect: Effect | None = None) -> Recipe:
         finally:
             _active.pop()
 
+    @contextmanager
+    def fp8_autocast(
+        enabled: bool = False, fp8_recipe: Recipe | None = None, mesh_resource: Any = None
+    ) -> Iterator[None]:
+        warnings.warn("fp8_autocast is deprecated: use autocast", DeprecationWarning, stacklevel=3)
+        with autocast(enabled, fp8_recipe, mesh_resource):
+            yield
+
     def is_scaling_mode_supported(
         scaling_mode: ScalingMode = ScalingMode.NO_SCALING, gpu_id: int | None = None
     ) -> tuple[bool, str]:
@@ -95,20 +127,35 @@ def use(te: dict[str, Any] | None, effect: Effect | None = None) -> Recipe:
         warnings.warn("use is_scaling_mode_supported", DeprecationWarning, stacklevel=2)
         return is_scaling_mode_supported(scaling_mode, gpu_id)
 
-    def other_recipe(**options: Any) -> Recipe:
+    def is_quantize_recipe_supported(recipe_name: str) -> tuple[bool, str | None]:
+        if recipe_name not in RECIPES[1:]:
+            raise ValueError(f"Invalid quantization recipe {recipe_name!r}")
+        return supported if not supported[0] else (True, None)
+
+    def get_supported_scaling_modes() -> list[ScalingMode]:
+        return [mode for mode in ScalingMode if supported[0] and mode is not ScalingMode.NO_SCALING]
+
+    def other_recipe(*values: Any, **options: Any) -> Recipe:
         raise TypeError("use the recipe that run_with_fp8 was given")
 
-    quantize = {
-        "autocast": autocast,
-        "fp8_autocast": autocast,
-        "ScalingMode": ScalingMode,
-        "is_scaling_mode_supported": is_scaling_mode_supported,
-        "is_fp8_available": is_fp8_available,
-    }
-    modules["transformer_engine.jax.quantize"].__dict__.update(quantize)
-    modules["transformer_engine.jax"].__dict__.update(autocast=autocast, fp8_autocast=autocast)
-    modules["transformer_engine.common.recipe"].__dict__.update(
-        dict.fromkeys(("DelayedScaling", "Float8CurrentScaling", "Recipe"), other_recipe)
+    contexts = (autocast, fp8_autocast)
+    questions = (
+        is_scaling_mode_supported,
+        is_fp8_available,
+        is_quantize_recipe_supported,
+        get_supported_scaling_modes,
     )
+    for function in (*contexts, *questions):
+        inner = getattr(function, "__wrapped__", function)
+        inner.__qualname__ = function.__name__  # errors of Python's name it so
+    exports: dict[str, tuple[Any, ...]] = {
+        "transformer_engine.jax": (*contexts, MeshResource),
+        "transformer_engine.jax.quantize": (*contexts, *questions, ScalingMode),
+        "transformer_engine.jax.quantize.helper": (*contexts, *questions, ScalingMode, MeshResource),
+        "transformer_engine.jax.sharding": (MeshResource,),
+    }
+    for name, exported in exports.items():
+        modules[name].__dict__.update({item.__name__: item for item in exported})
+    modules["transformer_engine.common.recipe"].__dict__.update(dict.fromkeys(RECIPES, other_recipe))
     sys.modules.update(modules)
     return given

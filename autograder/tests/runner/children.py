@@ -32,7 +32,8 @@ def with_runner(work: Callable[[Runner], Coroutine[Any, Any, Any]], runner: Runn
 class Double:
     """A child that answers every load and run with successes, but dies of some artifacts.
 
-    Artifacts that begin with b"load" kill it when loaded, b"run" make it hang when run, b"no" are refused.
+    Artifacts that begin with b"load" kill it when loaded, b"run" make it hang when run or called, b"die" kill
+    it when called, b"no" are refused.
     It dies of the load after `lives` of them, as a child does whose processor time is used up.
     """
 
@@ -48,6 +49,14 @@ class Double:
             raise EOFError("it exited with status 1")
         if header["do"] == "load":
             self._load(header["jobs"], blob)
+        elif header["do"] == "call":
+            artifact, _ = self._loaded[header["job"]]
+            self._log.append("call")
+            self._answer = {"ok": True, "ms": 1.5}, b""
+            if artifact.startswith(b"run"):
+                raise ChildTimeout("it did not answer within 1 second")
+            if artifact.startswith(b"die"):
+                raise EOFError("it was killed by signal 11 (SIGSEGV)")
         else:
             only = range(len(self._loaded)) if header.get("only") is None else header["only"]
             chosen = [self._loaded[index] for index in only]

@@ -19,6 +19,7 @@ from autograder.runner.client import (
     RunFailed,
     Runner,
 )
+from autograder.runner.refusal import LOOPS
 from autograder.tests.runner.children import Double, with_runner
 
 SPEC = Spec((2,), "float32")
@@ -119,7 +120,7 @@ def test_one_that_takes_too_long_alone_is_told_how_long_and_what_to_do() -> None
     [failed] = answers[1]  # type: ignore[index]
     assert failed == RunFailed(
         "compiling and running it took more than 40 s",
-        "Replace Python loops by array operations or lax.scan.",
+        LOOPS,
     )
 
 
@@ -171,6 +172,42 @@ def test_patience_counts_for_each_request() -> None:
 
     with_runner(work, Runner(start, GOOD, patience=7))
     assert log.count("7 s") == 2
+
+
+ENDLESS = RunFailed(
+    "it did not end within 5 s", "Look for a loop whose condition depends on the sizes.", endless=True
+)
+
+
+def test_what_has_seconds_of_its_own_and_hangs_is_not_tried_again() -> None:
+    log: list[str] = []
+
+    async def start() -> Child:
+        return Double(log)
+
+    async def work(runner: Runner) -> list[list[Array] | RunFailed]:
+        await runner.load([job(b"a"), job(b"run")], 9)
+        assert runner.loaded
+        answers = await runner.run(inputs(5), [1], 5)
+        assert not runner.loaded
+        return answers
+
+    assert with_runner(work, Runner(start, GOOD)) == [ENDLESS]
+    assert log == ["9 s", "load 2", "5 s", "run 1", "kill", "load 1", "run 1", "kill"]  # the canary's
+
+
+def test_a_call_that_hangs_or_dies_is_the_programs_fault_where_the_canary_runs() -> None:
+    async def start() -> Child:
+        return Double([])
+
+    async def call(runner: Runner, artifact: bytes) -> float | RunFailed:
+        await runner.load([job(artifact)])
+        return await runner.call(0, 7, 5)
+
+    assert with_runner(lambda runner: call(runner, b"a"), Runner(start, GOOD)) == 1.5
+    assert with_runner(lambda runner: call(runner, b"run"), Runner(start, GOOD)) == ENDLESS
+    died = with_runner(lambda runner: call(runner, b"die"), Runner(start, GOOD))
+    assert died.message == "running it ended the process: it was killed by signal 11 (SIGSEGV)"
 
 
 def test_wrong_inputs_are_the_judges_mistake() -> None:

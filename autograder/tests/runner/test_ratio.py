@@ -104,3 +104,38 @@ def test_blocks_alternate_and_come_apart() -> None:
     assert reference.tolist() == [[1, 4], [6, 7]]
     assert learner.tolist() == [[2, 3], [5, 8]]
     assert list(itertools.islice(ratio.looks(), 3)) == [12, 24, 48]
+
+
+BELOW, ACROSS, ABOVE, FAR_ABOVE = (
+    Interval(low, (low + high) / 2, high) for low, high in ((0.9, 1.0), (1.0, 1.2), (1.2, 1.3), (1.5, 1.6))
+)
+
+
+@pytest.mark.parametrize(
+    ("device", "confirmed", "host", "verdict"),
+    [
+        (BELOW, True, None, Verdict.FASTER),
+        (ACROSS, True, None, Verdict.UNDECIDED),
+        (ABOVE, True, None, Verdict.SLOWER),
+        (ABOVE, True, BELOW, Verdict.SLOWER),
+        # The clocks do not agree: only two that are both above the limit decide.
+        (BELOW, False, BELOW, None),
+        (BELOW, False, FAR_ABOVE, None),
+        (ACROSS, False, FAR_ABOVE, None),
+        (ABOVE, False, ABOVE, Verdict.SLOWER),
+        (ABOVE, False, FAR_ABOVE, Verdict.SLOWER),
+        (ABOVE, False, ACROSS, None),
+        (ABOVE, False, BELOW, None),
+        (ABOVE, False, None, None),
+        # The GPU's clock has nothing for the learner: the host's needs a margin, and a reference that it saw.
+        (None, True, FAR_ABOVE, Verdict.SLOWER),
+        (None, True, ABOVE, None),
+        (None, True, BELOW, None),
+        (None, True, None, None),
+        (None, False, FAR_ABOVE, None),
+    ],
+)
+def test_the_verdict_of_two_clocks(
+    device: Interval | None, confirmed: bool, host: Interval | None, verdict: Verdict | None
+) -> None:
+    assert ratio.decide(1.1, device, confirmed, host) is verdict

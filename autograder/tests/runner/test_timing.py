@@ -84,7 +84,72 @@ def test_a_round_that_lost_a_record_is_dropped(made_up: type[MadeUp]) -> None:
 def test_records_lost_again_and_again_are_no_answer(made_up: type[MadeUp]) -> None:
     made_up.lost = frozenset(range(1, 1 + clocks.TRIES))
     found = compare(double, double, Inputs(SMALL), QUESTION, seed=1)
-    assert found == NotMeasured("a record is missing.")
+    assert found == NotMeasured("A record is missing.")
+
+
+class ByHost(MadeUp):
+    """The host's clock beside MadeUp, which is the GPU's."""
+
+    name = "wall"
+
+
+@pytest.fixture
+def two_clocks(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
+    """Compare a program with itself where each clock sees a slowdown of its own.
+
+    `wall_ms` is what the host's clock says of the learner in bursts. Where `lost`, the GPU's clock loses all
+    rounds but those of the reference alone; where `reference_lost`, it loses those too.
+    """
+
+    def run(
+        device: float, host: float, wall_ms: float, lost: bool = False, reference_lost: bool = False
+    ) -> object:
+        class ByDevice(MadeUp):
+            slowdown = device
+
+            def round(self, who: Sequence[int], sets: Any) -> tuple[list[Any], list[float]]:
+                if lost and (1 in who or reference_lost):
+                    raise Lost("the kernels differ from call to call")
+                return super().round(who, sets)
+
+        def wall(program: Any, sets: Any, bursts: int = 3) -> Wall:
+            return Wall(wall_ms if program is learner else 1.0, 0.01)
+
+        def learner(x: jax.Array) -> jax.Array:
+            return 2 * x
+
+        monkeypatch.setattr(timing, "on_gpu", lambda: True)
+        monkeypatch.setattr(timing, "DeviceClock", ByDevice)
+        monkeypatch.setattr(timing, "WallClock", ByHost)
+        monkeypatch.setattr(timing, "wall", wall)
+        monkeypatch.setattr(ByHost, "slowdown", host)
+        return compare(double, learner, Inputs(SMALL), QUESTION, seed=1)
+
+    return run
+
+
+def test_a_program_with_gaps_is_slower_where_both_clocks_say_so(two_clocks: Callable[..., object]) -> None:
+    found = two_clocks(2.0, 3.0, wall_ms=3.0)
+    assert isinstance(found, Comparison) and found.verdict is Verdict.SLOWER
+    assert found.clock == "made up" and found.interval.ratio == pytest.approx(2, rel=0.05)
+
+
+@pytest.mark.parametrize(("device", "host"), [(1.0, 3.0), (2.0, 1.0)])
+def test_where_one_clock_alone_says_slower_there_is_no_answer(
+    device: float, host: float, two_clocks: Callable[..., object]
+) -> None:
+    found = two_clocks(device, host, wall_ms=3.0)
+    assert isinstance(found, NotMeasured) and "not all is seen" in found.reason
+
+
+def test_a_program_that_the_gpus_clock_loses_is_judged_by_the_hosts(
+    two_clocks: Callable[..., object],
+) -> None:
+    found = two_clocks(1.0, 3.0, wall_ms=3.0, lost=True)
+    assert isinstance(found, Comparison) and (found.verdict, found.clock) == (Verdict.SLOWER, "wall")
+    lost = NotMeasured("The kernels differ from call to call.")
+    assert two_clocks(1.0, 1.0, wall_ms=1.0, lost=True) == lost
+    assert two_clocks(1.0, 3.0, wall_ms=3.0, lost=True, reference_lost=True) == lost
 
 
 def test_only_lost_records_are_worth_another_try() -> None:

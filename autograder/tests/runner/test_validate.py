@@ -41,6 +41,48 @@ def test_float32_cases_hold_no_lower_precision(element: str) -> None:
         validate(forged.job(convert(element), float32_only=True))
 
 
+HALF = T.replace("f32", "bf16")
+CONSTANT = f"%c = stablehlo.constant dense<1.0> : {HALF}\n %w = stablehlo.convert %c : ({HALF}) -> {T}\n"
+CALLED = f"""  func.func private @half(%a: {HALF}) -> {HALF} {{
+    %0 = stablehlo.add %a, %a : {HALF}
+    return %0 : {HALF}
+  }}
+"""
+
+
+def test_a_constant_in_lower_precision_costs_float32_nothing() -> None:
+    """A mask of 0 and 1 in bfloat16, also by way of a function that is called."""
+    called = f"%c = stablehlo.constant dense<1.0> : {HALF}\n %h = call @half(%c) : ({HALF}) -> {HALF}\n"
+    widened = f"%w = stablehlo.convert %h : ({HALF}) -> {T}\n"
+    product = f"%0 = stablehlo.multiply %x, %w : {T}\n return %0 : {T}"
+    for text in (main(CONSTANT + product), main(called + widened + product, more=CALLED)):
+        validate(forged.job(text, float32_only=True))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"%n = stablehlo.convert %x : ({T}) -> {HALF}\n %h = call @half(%n) : ({HALF}) -> {HALF}\n",
+        # Called with a constant as well.
+        f"%c = stablehlo.constant dense<1.0> : {HALF}\n %g = call @half(%c) : ({HALF}) -> {HALF}\n"
+        f"%n = stablehlo.convert %x : ({T}) -> {HALF}\n %h = call @half(%n) : ({HALF}) -> {HALF}\n",
+        # Two constants, chosen by an input.
+        f"%i = stablehlo.constant dense<0> : tensor<i32>\n"
+        f"%s = stablehlo.slice %x [0:1] : ({T}) -> tensor<1xf32>\n"
+        f"%r = stablehlo.reshape %s : (tensor<1xf32>) -> tensor<f32>\n"
+        f"%k = stablehlo.convert %r : (tensor<f32>) -> tensor<i32>\n"
+        f"%c = stablehlo.constant dense<1.0> : {HALF}\n"
+        f'%h = "stablehlo.case"(%k) ({{ stablehlo.return %c : {HALF} }}, {{ stablehlo.return %c : {HALF} }}) '
+        f": (tensor<i32>) -> {HALF}\n",
+    ],
+)
+def test_what_depends_on_an_input_is_no_constant(body: str) -> None:
+    text = main(f"{body} return %x : {T}", more=CALLED)
+    validate(forged.job(text))
+    with pytest.raises(Refusal, match="keep float32 throughout"):
+        validate(forged.job(text, float32_only=True))
+
+
 def test_float32_cases_hold_no_rounding_and_no_dot_algorithm() -> None:
     rounding = main(f"%0 = stablehlo.reduce_precision %x, format = e5m2 : {T}\n return %0 : {T}")
     algorithm = main(f"""%d = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0],

@@ -1,0 +1,103 @@
+"""Whether a check says the same of a submission in every run, although inputs are drawn afresh in each.
+
+    python -m autograder.bench.stability [FOLDER…] [--runs 20] [--shard 1/4]
+
+Grades every submission in the folders many times. A submission is a file with a module's name, or a file in
+a folder with that name: naive_attention.py, naive_attention/no_scale.py. Without a folder it takes the
+solutions and the submissions of the tests. Prints the checks that changed their mind; the exit status is 1 if
+any did.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from autograder import catalog, workspace
+from autograder.catalog import Exercise
+from autograder.grading import Grader
+from autograder.results import Outcome
+
+CORPUS = Path(__file__).resolve().parent.parent / "tests" / "submissions"
+Submission = tuple[Exercise, Path]
+Outcomes = dict[str, Counter[Outcome]]
+"""By check, how often each outcome came."""
+
+
+def submissions(folders: Sequence[Path]) -> Iterator[Submission]:
+    """The submissions in these folders, and in the folders inside them."""
+    names = {exercise.name: exercise for exercise in catalog.EXERCISES}
+    for folder in folders:
+        for file in sorted(folder.rglob("*.py")):
+            if exercise := names.get(file.stem) or names.get(file.parent.name):
+                yield exercise, file
+
+
+def shard(found: Sequence[Submission], part: str) -> Sequence[Submission]:
+    """The part I of N, for "I/N": every N-th submission. ValueError for another text."""
+    index, count = map(int, part.split("/"))
+    if not 1 <= index <= count:
+        raise ValueError(part)
+    return found[index - 1 :: count]
+
+
+async def outcomes(grader: Grader, submission: Submission, runs: int) -> Outcomes:
+    """What each check said in `runs` gradings, which run side by side as exercises do."""
+    exercise, file = submission
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(file, Path(folder) / f"{exercise.name}.py")
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(grader.grade(exercise, Path(folder))) for _ in range(runs)]
+    found: Outcomes = {check.id: Counter() for check in exercise.checks}
+    for task in tasks:
+        for check in task.result().result.checks:
+            found[check.id][check.outcome] += 1
+    return found
+
+
+def changed(found: Outcomes) -> dict[str, str]:
+    """The checks with more than one outcome, and how often each came."""
+    return {
+        name: ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+        for name, counts in found.items()
+        if len(counts) > 1
+    }
+
+
+async def measure(found: Sequence[Submission], runs: int) -> int:
+    """Grade them all, print a row for each check that changed its mind, and return how many did."""
+    checks = minds = 0
+    async with Grader() as grader:
+        for exercise, file in found:
+            told = await outcomes(grader, (exercise, file), runs)
+            checks += len(told)
+            for name, counts in changed(told).items():
+                minds += 1
+                print(f"{file}  {name}: {counts}", flush=True)
+    print(f"{len(found)} files, {checks} checks, {runs} runs: {minds} checks changed their mind")
+    return minds
+
+
+def main(
+    folders: Annotated[list[Path] | None, typer.Argument(metavar="FOLDER", show_default=False)] = None,
+    runs: Annotated[int, typer.Option(min=2, help="How often each submission is graded.")] = 20,
+    part: Annotated[str, typer.Option("--shard", metavar="I/N", help="Only part I of N.")] = "1/1",
+) -> None:
+    """Find the checks whose outcome depends on the draw."""
+    try:
+        found = shard(list(submissions(folders or [workspace.solutions(), CORPUS])), part)
+    except ValueError:
+        raise typer.BadParameter("expected I/N, such as 1/4", param_hint="--shard") from None
+    sys.exit(asyncio.run(measure(found, runs)) > 0)
+
+
+if __name__ == "__main__":
+    typer.run(main)
