@@ -81,12 +81,15 @@ class Grader:
     async def __aexit__(self, *failure: object) -> None:
         await self._reference.runner.close()
 
+    def submission(self, exercise: Exercise, folder: Path) -> Submission:
+        return Submission(
+            exercise, folder, self.settings, self._reference, self.gpu, self._gate, self._progress
+        )
+
     async def grade(self, exercise: Exercise, folder: Path) -> Graded:
         """Grade `folder`'s module of this exercise; raises nothing for what the module does."""
         async with self._slots:
-            grading = Submission(
-                exercise, folder, self.settings, self._reference, self.gpu, self._gate, self._progress
-            )
+            grading = self.submission(exercise, folder)
             result = await grading.run()
         self._progress(exercise, "done", result)
         return Graded(result, str(grading.seeds), grading.sha256)

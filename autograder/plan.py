@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -191,6 +192,14 @@ class Evidence:
 
 Verdicts = Mapping[str, Problem | None]
 """By check id: why it did not pass, or None."""
+
+
+class Judge(Protocol):
+    """What the module of an exercise gives: what to trace and to ask, and verdicts on what came of it."""
+
+    def plan(self, rng: np.random.Generator) -> Plan: ...
+
+    def judge(self, evidence: Evidence) -> Verdicts: ...
 
 
 def only(plan: Plan, functions: set[str]) -> Plan:

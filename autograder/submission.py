@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from autograder import beside, gpu_lock, sandbox, stubs, workspace
 from autograder.catalog import GPU_FP8, LEAST, Check, Exercise
@@ -20,7 +20,18 @@ from autograder.gate import Gate
 from autograder.hearing import hear
 from autograder.interrogation import Interrogation, interrogate
 from autograder.measuring import measure
-from autograder.plan import Evidence, Facts, FailedRound, GpuPlan, Plan, Problem, Trace, Verdicts, only
+from autograder.plan import (
+    Evidence,
+    Facts,
+    FailedRound,
+    GpuPlan,
+    Judge,
+    Plan,
+    Problem,
+    Trace,
+    Verdicts,
+    only,
+)
 from autograder.reference import Reference, job
 from autograder.results import STILL_THE_STUB, CheckResult, ExerciseResult, Outcome
 from autograder.runner.canary import CANARY
@@ -106,16 +117,17 @@ class Submission:
         if not source.tree.body:
             step = workspace.recovery(self._folder, self.exercise.name)
             raise Unreadable(f"{source.name}.py is empty but for comments", step)
-        untouched = _untouched(self.exercise, source)
+        untouched = untouched_functions(self.exercise, source)
         functions = set(self.exercise.functions) - untouched
         verdicts: Verdicts = {}
         if functions:
-            judge = import_module(f"autograder.exercises.{JUDGES[self.exercise.name]}")
-            verdicts = await self._judge(judge, source, functions)
+            judge: Any = import_module(f"autograder.exercises.{JUDGES[self.exercise.name]}")
+            verdicts = await self.judge(judge, source, functions)
         checks = (self._check(check, verdicts, untouched) for check in self.exercise.checks)
         return ExerciseResult(self.exercise.name, tuple(checks), self._output)
 
-    async def _judge(self, judge: ModuleType, source: Source, functions: set[str]) -> Verdicts:
+    async def judge(self, judge: Judge, source: Source, functions: set[str]) -> Verdicts:
+        """The verdicts of an exercise's module on these functions."""
         plan = only(judge.plan(self.seeds.scenarios()), functions)
         on_gpu = GPU_JUDGES.get(self.exercise.name) if self._gpu else None
         gpu_judge = import_module(f"autograder.exercises.{on_gpu}") if on_gpu else None
@@ -278,7 +290,7 @@ def _line(text: str) -> str:
     return cut(" ".join(clean(text).split()), MAX_DETAIL)
 
 
-def _untouched(exercise: Exercise, source: Source) -> set[str]:
+def untouched_functions(exercise: Exercise, source: Source) -> set[str]:
     """The functions whose syntax tree is still the stub's."""
     solution = (workspace.solutions() / f"{exercise.name}.py").read_text(encoding="utf-8")
     stub = parse(exercise.name, stubs.stub(solution).encode())
