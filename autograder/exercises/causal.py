@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from autograder import inputs, oracle
 from autograder.arrays import Array, Spec
 from autograder.exercises.attention import Case
-from autograder.exercises.scenarios import SOUND, Twins, Weights, twins
+from autograder.exercises.scenarios import SOUND, twins
 from autograder.exercises.shapes import ALONE, Shapes
 from autograder.faults import explain
 from autograder.plan import Evidence, Function, Plan, Problem, Question, Verdicts
@@ -46,7 +48,10 @@ CALL_IT = (
 DIFFERENCE_TOLERANCE = 1e-4
 """Of the largest entry of full attention; two right float32 answers differ by some 1e-6."""
 
-GROUPS: dict[str, tuple[tuple[str, int, int, str], ...]] = {
+Member = tuple[str, int, int, str]
+"""A leak, T, S and the dtype."""
+
+GROUPS: dict[str, tuple[Member, ...]] = {
     "plain_leaks": (
         ("no mask", 7, 7, "float32"),
         ("a transposed mask", 7, 7, "float32"),
@@ -78,12 +83,7 @@ GROUPS: dict[str, tuple[tuple[str, int, int, str], ...]] = {
 
 def plan(rng: np.random.Generator) -> Plan:
     differences = tuple(question for case in DIFFERENCES for question in _differences(rng, *case))
-    boxes = [
-        question
-        for group, members in GROUPS.items()
-        for (name, t, s, dtype), sound in zip(members, _sound(rng, len(members)), strict=True)
-        for question in _questions(rng, group, twins(rng, name, sound, t=t, s=s, dtype=dtype))
-    ]
+    boxes = [question for group in GROUPS for question in _boxes(rng, group)]
     order = rng.permutation(len(boxes))
     shuffled = tuple(boxes[place] for place in order)
     return Plan(tuple(case.trace() for case in CASES), (*SHAPES.questions(rng), *differences, *shuffled))
@@ -97,29 +97,32 @@ def judge(evidence: Evidence) -> Verdicts:
             f"difference:{name}{turned}" for name, _, _ in DIFFERENCES for turned in TURNED
         ),
         **{
-            group: evidence.first(
-                _key(group, *member, kind) for member in members for kind in ("leak", "sound")
-            )
+            group: evidence.first(_key(group, *member, kind) for member, kind in _kinds(members))
             for group, members in GROUPS.items()
         },
     }
 
 
-def _sound(rng: np.random.Generator, count: int) -> list[Weights]:
-    """Sound functions in a drawn order, each as often as another."""
-    order = rng.permutation(len(SOUND))
-    return [SOUND[order[place % len(SOUND)]] for place in range(count)]
+def _kinds(members: Sequence[Member]) -> Iterator[tuple[Member, str]]:
+    """The questions of a group: each leak, its sound twin, and as many more as there are kinds of those."""
+    for member in members:
+        yield from ((member, "leak"), (member, "sound"))
+    for more in range(len(members), len(SOUND)):
+        yield members[0], f"sound {more}"
 
 
-def _questions(rng: np.random.Generator, group: str, pair: Twins) -> list[Question]:
+def _boxes(rng: np.random.Generator, group: str) -> list[Question]:
+    """Every kind of sound function in each group, so that no verdict depends on which were drawn."""
+    sound = itertools.cycle(SOUND[place] for place in rng.permutation(len(SOUND)))
     made = []
-    query, key, value = pair.specs
-    for kind, function in (("leak", pair.leak), ("sound", pair.sound)):
-        arrays = inputs.draw(rng, query, key, value, "normal")
-        sizes = f"T = {query.shape[1]}, S = {key.shape[1]}, {query.dtype}"
-        about = f"is_causal, asked about {'a sound function' if kind == 'sound' else pair.name} ({sizes})"
-        name = _key(group, pair.name, query.shape[1], key.shape[1], query.dtype, kind)
-        made.append(_question(name, about, kind == "sound", arrays, function))
+    for member, kind in _kinds(GROUPS[group]):
+        name, t, s, dtype = member
+        pair = twins(rng, name, SOUND[0] if kind == "leak" else next(sound), t=t, s=s, dtype=dtype)
+        arrays = inputs.draw(rng, *pair.specs, "normal")
+        right = kind != "leak"
+        about = f"is_causal, asked about {'a sound function' if right else name} (T = {t}, S = {s}, {dtype})"
+        function = pair.sound if right else pair.leak
+        made.append(_question(_key(group, *member, kind), about, right, arrays, function))
     return made
 
 

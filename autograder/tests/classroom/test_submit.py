@@ -25,7 +25,7 @@ from autograder.classroom.source import module_source
 from autograder.cli import app
 from autograder.results import Outcome
 from autograder.source import parse
-from autograder.submission import _untouched
+from autograder.submission import untouched_functions
 from autograder.tests.conftest import Grade, failed
 
 Notebook = dict[str, Any]
@@ -69,7 +69,7 @@ def test_students_get_stubs_and_nothing_is_given_away(
     student = released[exercise.name]
     assert list(checking.given_away(exercise, notebooks.notebook(exercise), student)) == []
     text = module_source(student, exercise).text
-    assert _untouched(exercise, parse(exercise.name, text.encode())) == set(exercise.functions)
+    assert untouched_functions(exercise, parse(exercise.name, text.encode())) == set(exercise.functions)
     assert "Rubric" not in json.dumps(student)
 
 
