@@ -68,7 +68,7 @@ def _outs(trace: Trace, answer: Header) -> Problem | None:
 
 def _order(wanted: Sequence[int], came: Sequence[int]) -> tuple[int, ...] | None:
     """The axes that bring (B, T, N, H) of these sizes back from another order; the likeliest order first."""
-    if len(wanted) != 4:
+    if len(wanted) != 4 or len(came) != 4:
         return None
     orders = ((0, 2, 1, 3), *permutations(range(4)))
     return next((order for order in orders if [came[axis] for axis in order] == list(wanted)), None)

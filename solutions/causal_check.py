@@ -28,6 +28,8 @@ def causal_attention(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.
 
     Rules:
         * Scores and softmax are float32 for float16 and bfloat16 inputs too; only the result is cast back.
+        * Large scores, of many hundreds, give finite and right results too, also where a hidden key has the
+          largest: hide it before the softmax, and by enough.
         * Shapes that do not fit raise. They never broadcast into an answer, also not by sharing heads.
         * It is traced under `jax.jit`: shapes and dtypes are known there, values are not. So no NumPy on the
           arrays, and no Python `if`, `float()` or `int()` on values; a print shows a tracer.

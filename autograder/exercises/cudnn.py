@@ -180,7 +180,7 @@ def _verdicts(evidence: Evidence) -> Verdicts:
     return {
         "xla_values": evidence.first(run.case.key for run in ON_CPU),
         "errors": next(filter(None, (_started(evidence, key) for key in started)), None)
-        or evidence.first((key for shapes in SHAPES for key in shapes.keys), ()),
+        or next(filter(None, (shapes.verdict(evidence) for shapes in SHAPES)), None),
         "labels": _labels(evidence, labelled) or _one_reason(evidence),
         "turing": _labels(evidence, ON_TURING),
         "cudnn_values": _labels(evidence, ON_CUDNN) or evidence.first(run.case.key for run in ON_CUDNN),

@@ -79,9 +79,9 @@ class Shapes:
     def keys(self) -> tuple[str, ...]:
         return tuple(self._key(call) for call in self.calls)
 
-    def verdict(self, evidence: Evidence, traced: str) -> Problem | None:
+    def verdict(self, evidence: Evidence, traced: str = "") -> Problem | None:
         """All calls that were answered wrongly, as one problem; the call `traced` has to succeed first."""
-        if problem := evidence.first((traced,), ()):
+        if traced and (problem := evidence.first((traced,), ())):
             return problem
         wrong = [
             (call, problem) for call in self.calls if (problem := evidence.first((self._key(call),), ()))
