@@ -59,8 +59,6 @@ GPU_JUDGES = {
 }
 TRACER = Limits(wall_seconds=120.0)  # twice its processor time: others may be graded beside it
 RUNNER = Limits(wall_seconds=40.0)
-RUNNING = 60.0
-"""Seconds after which no further round of inputs is tried; some few are enough."""
 FAULT = "the grader failed"
 MAX_DETAIL = 2000
 A = TypeVar("A")
@@ -70,10 +68,15 @@ Progress = Callable[[Exercise, str, ExerciseResult | None], None]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a grading may use; `seeds` by exercise make it a replay. `failed` is told of what to show."""
+    """What a grading may use; `seeds` by exercise make it a replay.
+
+    After `running` seconds no further round of inputs is tried; some few are enough. `failed` is told of
+    what to show.
+    """
 
     tracer: Limits = TRACER
     runner: Limits = RUNNER
+    running: float = 60.0
     seeds: Mapping[str, str] | None = None
     failed: Callable[[FailedRound], None] = lambda failed: None
 
@@ -207,10 +210,11 @@ class Submission:
                 evidence.facts[trace.key] = Facts(answer.custom_calls, answer.largest)
                 loaded.append(trace)
         alive = [index for index, trace in enumerate(loaded) if trace.rounds]
-        until = time.monotonic() + RUNNING
+        until = time.monotonic() + self._settings.running
         for round_ in rounds:
             if time.monotonic() > until:
-                late = f"its programs ran for more than {RUNNING:g} seconds together: not run to the end"
+                seconds = f"{self._settings.running:g} seconds together"
+                late = f"its programs ran for more than {seconds}: not run to the end"
                 for trace in (loaded[index] for index in alive):
                     evidence.problems[trace.key, ""] = Problem(
                         f"{trace.about}: {late}", next_step=unrolled(evidence.source)

@@ -27,11 +27,18 @@ from autograder.bench.many import Many, Unlike
 from autograder.catalog import Exercise
 from autograder.grading import Grader
 from autograder.results import Outcome
+from autograder.sandbox import Limits
 from autograder.source import read
-from autograder.submission import JUDGES, untouched_functions
+from autograder.submission import JUDGES, Settings, untouched_functions
 
 AT_ONCE = 5
 """Runs of one tracer: their arrays go into one request."""
+PATIENT = Settings(
+    tracer=Limits(wall_seconds=1200.0, cpu_seconds=1200),
+    runner=Limits(wall_seconds=300.0, cpu_seconds=1200),
+    running=1200.0,
+)
+"""One tracer and one runner do the work of many, on a machine that may have other work."""
 CORPUS = Path(__file__).resolve().parent.parent / "tests" / "submissions"
 Submission = tuple[Exercise, Path]
 Outcomes = dict[str, Counter[Outcome]]
@@ -106,8 +113,9 @@ def changed(found: Outcomes) -> dict[str, str]:
 async def measure(found: Sequence[Submission], runs: int) -> int:
     """Grade them all, print a row for each check that changed its mind, and return how many did."""
     checks = minds = 0
-    async with Grader() as grader:
-        for exercise, file in found:
+    async with Grader(PATIENT) as grader:
+        for number, (exercise, file) in enumerate(found, 1):
+            print(f"{number} of {len(found)}: {file}", file=sys.stderr, flush=True)
             told = await outcomes(grader, (exercise, file), runs)
             checks += len(told)
             for name, counts in changed(told).items():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder import catalog, reference, source, submission, workspace
+from autograder import catalog, reference, source, workspace
 from autograder.grading import Grader
 from autograder.results import ExerciseResult, Outcome
 from autograder.sandbox import Limits, kind
@@ -571,16 +571,15 @@ def test_the_reference_does_not_age(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [failed(result) for result in asyncio.run(twice())] == [{}, {}]
 
 
-def test_slow_programs_have_one_time_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_programs_have_one_time_together(tmp_path: Path) -> None:
     """Each round of inputs may be fast enough, and there are many."""
-    monkeypatch.setattr(submission, "RUNNING", 0.0)
     code = """
 def naive_attention(query, key, value):
     return attend(query, key, value)
 """
 
     async def once() -> ExerciseResult:
-        async with Grader() as grader:
+        async with Grader(Settings(running=0.0)) as grader:
             folder = Attack("naive_attention", code).write(tmp_path)
             return (await grader.grade(catalog.EXERCISES[0], folder)).result
 

@@ -17,6 +17,7 @@ from autograder.grading import Graded
 from autograder.plan import Arrays, Evidence, Plan, Problem, Question, Trace, Verdicts
 from autograder.results import CheckResult, ExerciseResult, Outcome
 from autograder.source import parse
+from autograder.submission import Settings
 
 
 async def apart(*given: object) -> None:
@@ -26,7 +27,7 @@ async def apart(*given: object) -> None:
 class Fickle:
     """Passes everything, but the first check of a file that holds "chance" only every third time."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._runs = itertools.count()
 
     async def __aenter__(self) -> Fickle:
