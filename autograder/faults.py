@@ -114,7 +114,7 @@ def fitting(error: Header) -> str:
     """The next step where the learner's own check refuses shapes and dtypes that fit."""
     where = f"The check at line {error['line']}" if error["line"] else "A check of yours"
     return (
-        f"{where} refuses a call that fits its contract: T and S may differ, and so may all sizes. Loosen it."
+        f"{where} refuses a call that fits the contract: T and S may differ, and no size is fixed. Loosen it."
     )
 
 

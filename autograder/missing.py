@@ -31,8 +31,12 @@ def function(message: str, source: Source) -> tuple[str, str] | None:
 
 
 def _renamed(name: str, source: Source) -> str | None:
-    """The definition that is meant, perhaps: of a name like it, or the only one with as many arguments."""
+    """The definition that is meant, perhaps: of a name like it, or the only one with as many arguments.
+
+    What the file itself uses is a helper.
+    """
     wanted = _arguments(source.name)
+    used = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
     others = {
         found: node
         for found, node in lookup.definitions(source.tree).items()
@@ -44,7 +48,10 @@ def _renamed(name: str, source: Source) -> str | None:
     alike = [
         found
         for found, node in others.items()
-        if isinstance(node, lookup.Function) and _count(node) == wanted.get(name) and found[0] != "_"
+        if isinstance(node, lookup.Function)
+        and _count(node) == wanted.get(name)
+        and found not in used
+        and found[0] != "_"
     ]
     return alike[0] if len(alike) == 1 else None
 

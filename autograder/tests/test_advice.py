@@ -160,6 +160,7 @@ RENAMED = {
         "Move naive_attention out",
     ),
     "def a(q, k, v): return q\ndef b(q, k, v): return q": ("defines no naive_attention", "Define naive_att"),
+    "def mha(q, k, v): return q\ndef other(x): return mha(x, x, x)": ("defines no", "Define naive_attention"),
     "": ("defines no naive_attention", "Define naive_attention, with the arguments that the stub"),
 }
 

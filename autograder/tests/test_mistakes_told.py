@@ -221,7 +221,7 @@ MUTANTS = (
             ),
         ),
         f"{ALL} errors",
-        ("refuses a call that fits its contract", "T and S may differ"),
+        ("refuses a call that fits the contract", "T and S may differ"),
         waits="no_library",
     ),
     Mutant(
@@ -229,7 +229,7 @@ MUTANTS = (
         NAIVE,
         (("    S = key.shape[1]\n", "    S = key.shape[1]\n    assert N > 1\n"),),
         "float32 extreme_inputs errors",
-        ("refuses a call that fits its contract",),
+        ("refuses a call that fits the contract",),
     ),
     Mutant(
         "a mask of 0 and 1 in bfloat16",
