@@ -101,6 +101,7 @@ KNOWN: dict[str, tuple[str, str]] = {
 }
 # By what the tracer says of an answer that is of the wrong kind.
 WRONG: dict[str, str] = {
+    "^it returned None\\b": "End the function with return and its result: without a return it gives None.",
     "no int of Python$": "Multiply Python's own ints: those of NumPy and JAX have few bits, and overflow.",
 }
 INSTALLED = frozenset({"flax", "jax", "jaxlib", "ml_dtypes", "numpy", "scipy"})

@@ -64,6 +64,7 @@ def explain(
         or _not_a_number(got, case)
         or _known(got, case, size, limit)
         or _factor(got, case, size, limit)
+        or _row_factors(got, case, size, limit)
         or _rounding(errors, case)
         or _large_scores(errors <= limit, case)
         or locate(errors <= limit)
@@ -209,6 +210,23 @@ def _factor(got: Array, case: Case, size: Array, limit: float) -> Diagnosis | No
     root = math.sqrt(case.size)
     sentence = f"The scores are divided by {root / factor:.3g}; √H is {root:.4g} here."
     return Diagnosis("scaled by another number", sentence, SCALE)
+
+
+def _row_factors(got: Array, case: Case, size: Array, limit: float) -> Diagnosis | None:
+    """Nearly all rows off, each by a factor of its own: weights that do not add up to 1."""
+    want = case.output(case.scores)
+    off = tolerance.errors(got, want, size) > limit
+    if case.dtype != "float32" or case.size < 4 or off.size < 4 or off.mean() < 0.8:
+        return None
+    factors = np.sum(got * want, axis=-1, keepdims=True) / np.sum(want * want, axis=-1, keepdims=True)
+    if not np.all(factors > 0) or tolerance.relative_error(got, factors * want, size) > SLACK * limit:
+        return None
+    amount = "less" if np.all(factors <= 1) else "more" if np.all(factors >= 1) else "more or less"
+    return Diagnosis(
+        "weights do not add up to 1",
+        f"Each row is right but for a factor: its weights add up to {amount} than 1.",
+        "Divide by the sum over the keys alone: add nothing to it, and drop no weights.",
+    )
 
 
 MAXIMA: tuple[tuple[int, ...] | None, ...] = (None, (0, 1, 2, 3), (1, 2, 3), (2, 3), (1, 3))

@@ -71,6 +71,7 @@ def located(answer: Header, source: Source) -> Header:
 
 def untraced(message: str) -> str:
     """A message without JAX's words on the function that it traced, and without files of the grader's."""
+    message = " ".join(message.split())  # runs of blanks would take these patterns long
     message = HALTED.sub(r"No module named '\1'", message)
     return PLACE.sub("", PAGE.sub("", NOISE.sub("", message))).rstrip()
 

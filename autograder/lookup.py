@@ -58,6 +58,7 @@ def _calls(tree: ast.Module) -> tuple[tuple[str, ast.Call], ...]:
     )
 
 
+@lru_cache(maxsize=64)
 def around(tree: ast.Module, line: int) -> list[ast.AST]:
     """The statements and expressions that reach over a line, the innermost last."""
     return [
@@ -67,6 +68,7 @@ def around(tree: ast.Module, line: int) -> list[ast.AST]:
     ]
 
 
+@lru_cache(maxsize=8)
 def loop(tree: ast.Module) -> int | None:
     """The line of the first Python loop, but for those over a few things that are spelled out."""
     lines = []
@@ -113,6 +115,7 @@ def definitions(tree: ast.Module) -> dict[str, ast.stmt]:
     return found
 
 
+@lru_cache(maxsize=64)
 def inside(tree: ast.Module, name: str) -> tuple[int, str] | None:
     """The line where a function of this name is defined below the top level, and in what."""
     for outer in ast.walk(tree):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from autograder import lookup, workspace
 from autograder.catalog import find
@@ -30,6 +30,7 @@ def function(message: str, source: Source) -> tuple[str, str] | None:
     return f"Define {name}, with the arguments that the stub gives it.", message
 
 
+@lru_cache(maxsize=64)
 def _renamed(name: str, source: Source) -> str | None:
     """The definition that is meant, perhaps: of a name like it, or the only one with as many arguments.
 

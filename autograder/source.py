@@ -18,6 +18,8 @@ from autograder import library, workspace
 
 MAX_BYTES = 64 * 1024
 MAX_PARTS = 100
+MAX_NAME = 200
+MAX_NESTING = 200
 SAVE = "save the file as UTF-8"
 _PATH = re.compile(r"(?:\.[\s\\]*\w{1,80}[\s\\]*)" + f"{{{MAX_PARTS}}}")
 
@@ -46,6 +48,13 @@ class Source:
         """The last top-level definition of this name: the one that Python would keep."""
         found = [node for node in self.tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
         return found[-1] if found else None
+
+    def calls(self, caller: str, name: str) -> bool:
+        """Whether a function of the file calls this name."""
+        function = self.function(caller)
+        return function is not None and any(
+            isinstance(node, ast.Call) and getattr(node.func, "id", "") == name for node in ast.walk(function)
+        )
 
     def jit_line(self, name: str) -> int | None:
         """The line of a decorator of this function that holds `jit`: jit, jax.jit, partial(jax.jit, …)."""
@@ -96,7 +105,10 @@ def parse(name: str, data: bytes) -> Source:
         bounded(data.decode(errors="replace"))
         with warnings.catch_warnings():  # theirs, on a screen of ours
             warnings.simplefilter("ignore")
-            return Source(name, data, ast.parse(data, f"{name}.py"))
+            tree = ast.parse(data, f"{name}.py")
+        if strange := _strange(tree):
+            raise Unreadable(f"{name}.py {strange}; no solution needs that")
+        return Source(name, data, tree)
     except SyntaxError as error:
         where = f"line {error.lineno}" if error.lineno else "the file"
         raise Unreadable(f"{name}.py is not valid Python: {where}: {error.msg}") from None
@@ -133,6 +145,22 @@ def _utf8(name: str, data: bytes) -> None:
 
 def _line_at(data: bytes, place: int) -> int:
     return len(re.findall(rb"\r\n?|\n", data[:place])) + 1
+
+
+def _strange(tree: ast.Module) -> str:
+    """What nobody writes and takes long to look at: names that are too long, nesting that is too deep."""
+    nodes: list[tuple[ast.AST, int, int]] = [(tree, 0, 1)]
+    while nodes:
+        node, depth, line = nodes.pop()
+        line = getattr(node, "lineno", line)
+        if depth > MAX_NESTING:
+            return f"nests deeper than {MAX_NESTING} levels at line {line}"
+        for field in ("id", "attr", "name", "asname", "module", "arg"):
+            text = getattr(node, field, None)
+            if isinstance(text, str) and len(text) > MAX_NAME:
+                return f"holds a name of more than {MAX_NAME} characters at line {line}"
+        nodes += [(child, depth + 1, line) for child in ast.iter_child_nodes(node)]
+    return ""
 
 
 def same_code(one: ast.FunctionDef | None, other: ast.FunctionDef | None) -> bool:

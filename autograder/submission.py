@@ -255,7 +255,7 @@ class Submission:
             check.points,
             _line(problem.detail),
             _line(problem.diagnosis),
-            problem.next_step or hint,
+            _line(problem.next_step or hint),
             check.simulated,
             _line(problem.cause),
         )

@@ -102,7 +102,7 @@ def is_causal(attention: Attention, query: jax.Array, key: jax.Array, value: jax
         value: (B, S, N, H), dtype of `query`.
 
     Returns:
-        True or False, a Python bool.
+        True or False; a scalar array of bools counts too.
     """
     # TODO 1: Call `attention` once, for the outputs to compare with, and choose how much may be rounding.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +18,7 @@ from autograder.wire import Header
 NAMES = ("query", "key", "value", "cotangent")
 GRADIENTS = ("dquery", "dkey", "dvalue")
 COMMON = ("normal", "constant", "near_ties", "needle", "dominant")
-EXTREME = ("large", "flat", "shifted", "mixed_heads", "outlier_v")
+EXTREME = ("large", "flat", "shifted", "mixed_heads", "outlier_v", "far_outlier")
 HALF = {
     "bfloat16": ("normal", "rivals", "flat", "mixed_heads", "outlier_v", "far_outlier", "offset_v"),
     "float16": ("normal", "rivals", "flat", "mixed_heads", "outlier_v", "offset_v"),
@@ -169,10 +169,8 @@ def values(
 
 
 def _after(float32: Problem | None, problem: Problem) -> Problem:
-    """The problem; where plain float32 inputs fail too, they come first."""
-    if float32 is None or problem.next_step or problem.outcome is not Outcome.FAILED:
-        return problem
-    return replace(problem, next_step=FLOAT32_FIRST)
+    """The problem, or that of plain float32 inputs where it is likely to be the same mistake."""
+    return problem if float32 is None or problem.next_step else float32
 
 
 FLOAT32_FIRST = "Get float32 right first."

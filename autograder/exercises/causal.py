@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -34,6 +35,11 @@ DIFFERENCES = (("T = S", 8, 8), ("T < S", 4, 9))
 TURNED = ("", " turned")
 """The same numbers with batch rows, heads and sign exchanged: the largest is not in the first of both."""
 SOUND_STEP = "Look at outputs t < s alone, and allow for rounding: compare with a limit, never for equality."
+UNCHANGED = "It calls the attention function on the inputs as they are, and never changes a key or a value."
+CHANGE_IT = (
+    "Change key and value at one position s and call it again. key.at[:, s].add(3.0) returns a new array: "
+    "use what it returns."
+)
 MOST = 3.0
 """By how much an entry may be changed."""
 CHANGE_STEP = (
@@ -61,6 +67,7 @@ GROUPS: dict[str, tuple[Member, ...]] = {
         ("a leak late in the sequence", 10, 10, "float32"),
         ("a leak of the last key alone", 6, 6, "float32"),
         ("a leak of one key to one position", 8, 8, "float32"),
+        ("a leak of one key to a position in the middle", 8, 8, "float32"),
         ("a small leak in one head", 6, 6, "float32"),
         ("a leak in the first head", 6, 6, "float32"),
         ("a leak in the last head", 6, 6, "float32"),
@@ -69,6 +76,7 @@ GROUPS: dict[str, tuple[Member, ...]] = {
     ),
     "one_way_leaks": (
         ("a leak through the keys alone", 7, 7, "float32"),
+        ("a leak through the keys alone, whose weights add up to 1", 7, 7, "float32"),
         ("a leak through the values alone", 7, 7, "float32"),
     ),
     "other_shapes": (
@@ -90,12 +98,16 @@ def plan(rng: np.random.Generator) -> Plan:
 
 
 def judge(evidence: Evidence) -> Verdicts:
+    values = evidence.first(case.key for case in CASES)
+    first_last = evidence.first(
+        f"difference:{name}{turned}" for name, _, _ in DIFFERENCES for turned in TURNED
+    )
+    if first_last and values and evidence.source.calls("first_last_difference", FUNCTION):
+        first_last = values  # whoever builds on a wrong function corrects that one
     return {
-        "values": evidence.first(case.key for case in CASES),
+        "values": values,
         "errors": SHAPES.verdict(evidence, CASES[0].key),
-        "first_last": evidence.first(
-            f"difference:{name}{turned}" for name, _, _ in DIFFERENCES for turned in TURNED
-        ),
+        "first_last": first_last,
         **{
             group: evidence.first(_key(group, *member, kind) for member, kind in _kinds(members))
             for group, members in GROUPS.items()
@@ -128,35 +140,64 @@ def _boxes(rng: np.random.Generator, group: str) -> list[Question]:
 
 @dataclass
 class Watched:
-    """An attention function that remembers how key and value differed from those handed over."""
+    """An attention function that remembers how it was called with other arrays than `given`.
+
+    `largest` is the largest change of an entry of key or value. `moved` is how far an output before the first
+    changed position moved, as a share of the output's largest entry.
+    """
 
     function: Function
-    key: Array
-    value: Array
+    given: tuple[Array, ...]
+    dtype: str
     largest: float = 0.0
     finite: bool = True
+    moved: float = 0.0
+
+    @cached_property
+    def before(self) -> Array:
+        return self.function(*self.given).astype(np.float64)
 
     def __call__(self, query: Array, key: Array, value: Array) -> Array:
-        for given, came in ((self.key, key), (self.value, value)):
-            change = np.abs(came.astype(np.float64) - given.astype(np.float64))
-            if np.isfinite(change).all():
-                self.largest = max(self.largest, float(change.max()))
-            else:
-                self.finite = False
-        return self.function(query, key, value)
+        out = self.function(query, key, value)
+        changes = [
+            np.abs(came.astype(np.float64) - given.astype(np.float64)).max(axis=(0, 2, 3))
+            for given, came in zip(self.given[1:], (key, value), strict=True)
+        ]
+        change = np.maximum(*changes)
+        if not np.isfinite(change).all():
+            self.finite = False
+        elif change.any() and np.array_equal(query, self.given[0]):
+            self.largest = max(self.largest, float(change.max()))
+            early = slice(0, int(np.argmax(change > 0)))
+            off = np.abs(out[:, early].astype(np.float64) - self.before[:, early])
+            self.moved = max(self.moved, float(off.max(initial=0.0) / np.abs(self.before).max()))
+        return out
+
+    @property
+    def rounding(self) -> float:
+        return 2.0**-6 if self.dtype == "bfloat16" else 1e-3
+
+    def unseen(self) -> tuple[str, str]:
+        """Why a leak was not seen, perhaps, and the next step."""
+        if self.finite and self.largest == 0:
+            return UNCHANGED, CHANGE_IT
+        return "A leak is not seen.", ""
 
     def false_alarm(self) -> tuple[str, str]:
         """Why a sound function was called a leak, perhaps, and the next step."""
         if not self.finite:
             return "A sound function is called a leak, after a change to NaN or infinity.", CHANGE_STEP
+        if self.largest == 0:
+            return UNCHANGED, CHANGE_IT
+        if self.moved <= self.rounding:
+            return "A sound function is called a leak, where outputs moved by rounding alone.", SOUND_STEP
         if self.largest > 1.1 * MOST:  # in bfloat16 a change is rounded
-            changed = f"after a change by {self.largest:.3g}; {MOST:g} is the most"
-            return f"A sound function is called a leak, {changed}.", CHANGE_STEP
+            return f"A sound function is called a leak, after changes by more than {MOST:g}.", CHANGE_STEP
         return "A sound function is called a leak.", SOUND_STEP
 
 
 def _question(key: str, about: str, right: bool, arrays: tuple[Array, ...], function: Function) -> Question:
-    watched = Watched(function, arrays[1], arrays[2])
+    watched = Watched(function, arrays, arrays[0].dtype.name)
 
     def judge(answer: Header) -> Problem | None:
         if problem := explain(answer, about):
@@ -166,9 +207,8 @@ def _question(key: str, about: str, right: bool, arrays: tuple[Array, ...], func
         if type(answer["value"]) is not bool:
             return Problem(f"{about}: expected True or False, got {answer['value']!r}")
         detail = f"{about}: expected {right}, got {answer['value']}"
-        if right:
-            return Problem(detail, *watched.false_alarm())
-        return Problem(detail, "A leak is not seen.")
+        sign, step = watched.false_alarm() if right else watched.unseen()
+        return Problem(detail, sign, step, cause=sign if step else "")
 
     step = {"kind": "black_box", "function": "is_causal"}
     return Question(key, about, step, judge, arrays, watched)
@@ -198,8 +238,19 @@ def _differences(rng: np.random.Generator, name: str, t: int, s: int) -> tuple[Q
 def _difference(name: str, *arrays: Array) -> Question:
     full = oracle.attention(*arrays)
     difference = np.abs(oracle.attention(*arrays, is_causal=True) - full)
+    signed = oracle.attention(*arrays, is_causal=True) - full
     right = [float(difference[:, place].max()) for place in (0, -1)]
+    wrong = (
+        ("First and last are exchanged.", right[::-1]),
+        ("The absolute value is missing.", [float(signed[:, place].max()) for place in (0, -1)]),
+        ("The absolute value is missing.", [float(-signed[:, place].min()) for place in (0, -1)]),
+        ("The mean is taken in place of the largest.", [float(difference[:, at].mean()) for at in (0, -1)]),
+    )
     limit = DIFFERENCE_TOLERANCE * float(np.abs(full).max())
+
+    def close(came: Sequence[float], wanted: Sequence[float]) -> bool:
+        return all(abs(got - want) <= limit for got, want in zip(came, wanted, strict=True))
+
     about = f"first_last_difference with T = {arrays[0].shape[1]}, S = {arrays[1].shape[1]}"
 
     def judge(answer: Header) -> Problem | None:
@@ -208,10 +259,9 @@ def _difference(name: str, *arrays: Array) -> Question:
         came = answer["value"]
         if type(came) is not list or [type(item) for item in came] != [float, float]:
             return Problem(f"{about}: expected two floats (first, last), got {came!r}")
-        if all(abs(got - want) <= limit for got, want in zip(came, right, strict=True)):
+        if close(came, right):
             return None
-        swapped = all(abs(got - want) <= limit for got, want in zip(came[::-1], right, strict=True))
-        diagnosis = "First and last are exchanged." if swapped else ""
+        diagnosis = next((sign for sign, other in wrong if close(came, other)), "")
         wanted = ", ".join(f"{number:.4g}" for number in right)
         return Problem(
             f"{about}: expected ({wanted}), got ({', '.join(f'{number:.4g}' for number in came)})", diagnosis

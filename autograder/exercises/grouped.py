@@ -41,7 +41,7 @@ GRADIENTS = (Case(FUNCTION, (2, 5, 6, 4, 2, 8), rounds=GRADIENT, gradient=True),
 LEAN = Case(FUNCTION, (2, 4, 40, 16, 2, 64))
 DECODE_BATCH = 16  # sequences at once: enough that the kernels, not their launches, are timed
 SHAPES = Shapes(FUNCTION, (*MISFITS, replace(HEADS, names="ML"), *FITS, *GROUPS))
-CACHES = {"bfloat16": 2, "float32": 4, "float16": 2, "float8_e4m3fn": 1}
+CACHES = {"float32": 4, "bfloat16": 2, "float16": 2, "float8_e4m3fn": 1}
 """Bytes by dtype."""
 SPELLINGS = {"scalar": "jnp.{}", "name": "'{}'", "dtype": "jnp.dtype('{}')"}
 """How a dtype is given, and how a message shows it."""

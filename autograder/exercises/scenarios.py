@@ -143,6 +143,24 @@ def _one_pair(rng: np.random.Generator, t: int, s: int) -> Weights:
     return lambda scores, mask: _where(scores, mask | pair)
 
 
+def _middle_pair(rng: np.random.Generator, t: int, s: int) -> Weights:
+    """One position in the middle sees one key after it, and not the next one."""
+    pair = np.zeros((t, s), bool)
+    pair[((2, 4), (3, 5), (2, 5))[int(rng.integers(3))]] = True
+    return lambda scores, mask: _where(scores, mask | pair)
+
+
+def _sharpness(rng: np.random.Generator, t: int, s: int) -> Weights:
+    """Later keys make the softmax sharper or flatter: the weights still add up to 1."""
+
+    def weigh(scores: Array, mask: Array) -> Array:
+        later = np.where(mask, 0.0, scores).sum(axis=-1, keepdims=True)
+        later = later / np.maximum(np.sum(~mask, axis=-1, keepdims=True), 1)
+        return _where(scores * np.exp(np.tanh(later)), mask)
+
+    return weigh
+
+
 def _after_queries(rng: np.random.Generator, t: int, s: int) -> Weights:
     """Every position sees the keys s ≥ T as well, which no query stands at."""
     return lambda scores, mask: _where(scores, mask | (np.arange(s) >= t))
@@ -189,12 +207,14 @@ LEAKS: dict[str, Leak] = {
     "a leak late in the sequence": _late,
     "a leak of the last key alone": _one_later_key,
     "a leak of one key to one position": _one_pair,
+    "a leak of one key to a position in the middle": _middle_pair,
     "a small leak in one head": _small_in_head,
     "a leak in the first head": _in_head(0),
     "a leak in the last head": _in_head(1),
     "a leak in the first batch row": _in_row(0),
     "a leak in the last batch row": _in_row(1),
     "a leak through the keys alone": _keys_only,
+    "a leak through the keys alone, whose weights add up to 1": _sharpness,
     "a leak through the values alone": _values_only,
     "a window that reaches forward": _window_forward,
     "a mask aligned bottom-right, with T < S": _bottom_right,

@@ -160,6 +160,9 @@ def _raised(answer: Header, about: str, named: Sequence[int], sign: str) -> Prob
         return explain(answer, about)
     if not {"ValueError", "TypeError"}.intersection(error["types"]):
         came = f"{error['types'][0]}: {message}".removesuffix(": ")
+        if "AssertionError" in error["types"]:
+            step = "Write if … and raise ValueError(…) in place of assert, which python -O leaves out."
+            return Problem(f"{about}: expected ValueError or TypeError, got {came}", next_step=step)
         return Problem(f"{about}: expected ValueError or TypeError, got {came}")
     if all(re.search(rf"\b{size}\b", message) for size in named):
         return None

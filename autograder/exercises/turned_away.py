@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from autograder.exercises.attention import Case
+from autograder.plan import Problem
 from autograder.wire import Header
 
 RULE = re.compile("(lowering|translation) rule|block_until_ready", re.IGNORECASE)
@@ -17,6 +20,11 @@ ASK = (
 DECIDE = "Compile or run nothing to find out: decide from dtype, head size, device, and what tracing raises."
 BY_NAME = "Names are drawn at random here: decide by capability."
 PLATFORM = "Compare the platform with 'gpu': so JAX calls an NVIDIA GPU."
+OWN_ERROR = re.compile(
+    r"not supported between instances of|object has no attribute '(?!compute_capability)|is not defined$"
+    r"|could not convert string|invalid literal for|positional argument|unexpected keyword"
+)
+"""Python's words on mistakes in code, which no refusal of cuDNN's holds."""
 WORDS = {
     "dtype": r"dtype|precision|float16",
     "head": r"head.?(?:size|dim)|head \d|\bh\b|multiple of",
@@ -53,8 +61,34 @@ def next_step(call: Call, reason: str, served: Sequence[Call]) -> str:
     if "platform" in said and (capability == least or capability not in said):
         return PLATFORM
     if compares or (served and new == {"capability"}):
-        return f"Compare the capability as numbers: {capability} is not below {least}."
+        return (
+            f"{least} is enough here, and this GPU has {capability}: let it through. Compare them as numbers."
+        )
     return PLATFORM if "cuda" in said else ASK
+
+
+def names_cuda(tree: ast.Module) -> bool:
+    """Whether the code compares a platform with "cuda", which no platform of JAX is called."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            parts = [part for side in (node.left, *node.comparators) for part in ast.walk(side)]
+            texts = {part.value for part in parts if isinstance(part, ast.Constant)}
+            asked = {getattr(part, "attr", "") for part in parts}
+            if "cuda" in texts and "gpu" not in texts and asked & {"platform", "default_backend"}:
+                return True
+    return False
+
+
+def own_error(problem: Problem, reason: object) -> Problem:
+    """The problem; if an error of the learner's own code was caught and stands as the reason, told so."""
+    if type(reason) is not str or not OWN_ERROR.search(reason):
+        return problem
+    return replace(
+        problem,
+        diagnosis="An except caught an error of your own code, and made it the reason.",
+        next_step="Correct that error, and catch NotImplementedError and RuntimeError alone.",
+        cause="own error as a reason",
+    )
 
 
 def _facts(call: Call) -> dict[str, object]:

@@ -21,7 +21,7 @@ COURSE = Path("course")
 WIDEST = 100
 DETAIL_LINES = 12
 OUTPUT_LINES = 16
-TRACER = re.compile(r"Traced<|\w*Tracer\(")
+TRACER = re.compile(r"Traced<|Tracer\(")
 A_TRACER = (
     "A print in a traced function shows a tracer: its shape and dtype, and no values. To see values, call "
     "your function yourself in a Python session."
@@ -113,9 +113,8 @@ def _failed(group: Sequence[CheckResult], checks: dict[str, Check]) -> Iterator[
     yield _row(first.detail, "", 4, DETAIL_LINES)
     if first.diagnosis:
         yield _row(f"Looks like: {first.diagnosis}", "bold", 4)
-    # Where one problem hits several checks, their different hints are about something else.
-    shared = len({check.next_step for check in group}) == 1
-    if step := first.next_step if shared else "Correct this first: all these checks need it.":
+    # Of several checks the first asks for the simplest: its hint comes first too.
+    if step := first.next_step:
         yield _row(f"Next: {step}", "", 4)
 
 
@@ -143,7 +142,13 @@ def _end(report: Report) -> Iterator[Row]:
         )
         yield _row(fault, "bold magenta")
     parts = [f"{count(failed, 'check')} failed"] * bool(failed)
-    parts += [f"{count(untouched, 'check')} not started"] * bool(untouched)
+    pending = sum(
+        check.outcome is Outcome.NOT_STARTED and not check.detail.endswith(STILL_THE_STUB)
+        for result in report.exercises
+        for check in result.checks
+    )
+    parts += [f"{count(untouched - pending, 'check')} not started"] * bool(untouched - pending)
+    parts += [f"{count(pending, 'check')} not judged yet"] * bool(pending)
     if parts:
         yield _row(f"{', '.join(parts)}.", "bold")
     elif not faults and report.count(Outcome.PASSED):

@@ -15,7 +15,17 @@ PASSES = 12
 
 
 def varying(module: Any) -> set[Any] | None:
-    """The values that depend on an argument of `main`; None where PASSES are not enough to tell."""
+    """The values that depend on an argument of `main`; None where that cannot be told.
+
+    The module is not validated yet: a function may lack its body, and a call its function.
+    """
+    try:
+        return _varying(module)
+    except (IndexError, KeyError, ValueError):  # UnicodeDecodeError is a ValueError
+        return None
+
+
+def _varying(module: Any) -> set[Any] | None:
     functions = {string(op.attributes["sym_name"]): op.operation for op in module.body.operations}
     found: set[Any] = set(functions["main"].regions[0].blocks[0].arguments) if "main" in functions else set()
     for _ in range(PASSES):
@@ -31,7 +41,8 @@ def varying(module: Any) -> set[Any] | None:
 def _spread(op: Any, functions: dict[str, Any], found: set[Any]) -> None:
     """Add what depends on values that are `found` already."""
     given = [operand in found for operand in op.operands]
-    if callee := functions.get(_callee(op)):
+    if name := allowed.CALLS.get(op.name):
+        callee = functions[ir.FlatSymbolRefAttr(op.attributes[name]).value]
         block = callee.regions[0].blocks[0]
         found.update(argument for argument, varies in zip(block.arguments, given, strict=False) if varies)
         returned = _returned(block)
@@ -41,11 +52,6 @@ def _spread(op: Any, functions: dict[str, Any], found: set[Any]) -> None:
     if any(given) or any(value in found for block in blocks for value in _returned(block)):
         found.update(op.results)
         found.update(argument for block in blocks for argument in block.arguments)
-
-
-def _callee(op: Any) -> str:
-    name = allowed.CALLS.get(op.name)
-    return ir.FlatSymbolRefAttr(op.attributes[name]).value if name and name in op.attributes else ""
 
 
 def _returned(block: Any) -> Sequence[Any]:

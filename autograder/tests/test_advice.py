@@ -14,7 +14,7 @@ from autograder.arrays import Spec
 from autograder.faults import ended, explain, located, unrolled, untraced
 from autograder.plan import Problem
 from autograder.runner.refusal import LOOPS
-from autograder.source import parse
+from autograder.source import Unreadable, parse
 from autograder.text import cut
 from autograder.tracer import steps
 from autograder.tracer.faults import describe
@@ -226,11 +226,28 @@ def test_an_unrolled_loop_is_named_where_there_is_one() -> None:
     assert unrolled(none) == LOOPS
 
 
-def test_code_nested_too_deep_to_look_at_gets_the_general_words() -> None:
-    deep = body("return x.y" + " + x" * 900).encode()
-    error = {"types": ["TracerBoolConversionError"], "message": "no", "line": 5, "where": "call"}
-    problem = explain(located({"error": error}, parse(NAME, deep)), "it")
-    assert problem is not None and problem.next_step
+DOTS = "(a" + "".join(f"\n.b#{number}" for number in range(1_500)) + "\n)()"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x = y" + " + y" * 900, "nests deeper than 200 levels at line 1"),
+        (DOTS, "nests deeper than 200 levels"),
+        ("x = a" + "()" * 900, "nests deeper than 200 levels at line 1"),
+        (f"def f():\n    return {'v' * 2_000}", "holds a name of more than 200 characters at line 2"),
+        (f"from {'m' * 300} import a", "holds a name of more than 200 characters at line 1"),
+        (f"import a as {'m' * 300}", "holds a name of more than 200 characters"),
+        (f"def f({'m' * 300}): pass", "holds a name of more than 200 characters"),
+    ],
+)
+def test_what_nobody_writes_is_not_looked_at(text: str, words: str) -> None:
+    with pytest.raises(Unreadable, match=words):
+        parse(NAME, text.encode())
+
+
+def test_a_message_of_blanks_is_read_as_one() -> None:
+    assert untraced(" " * 100_000 + "x" + "\n" * 100_000 + "y") == "x y"
 
 
 def test_texts_are_cut_at_the_end_of_a_word() -> None:

@@ -373,6 +373,15 @@ def test_another_divisor_of_the_scores_is_told(divisor: float) -> None:
     assert found.sentence == f"The scores are divided by {divisor:g}; √H is 3.162 here."
 
 
+def test_weights_that_do_not_add_up_to_one_are_told() -> None:
+    query, key, value = drawn(0)
+    raised = np.exp(scores32(query, key) - scores32(query, key).max(axis=-1, keepdims=True))
+    out = combine32(raised / (raised.sum(axis=-1, keepdims=True) + f32(1e-2)), value, query)
+    found = explain(out, query, key, value, limit=5e-6)
+    assert name_of(found) == "weights do not add up to 1"
+    assert found is not None and "less than 1" in found.sentence
+
+
 def test_errors_in_the_rows_of_large_scores_are_told_by_the_scores() -> None:
     query, key, value = large("large")
     largest = np.abs(oracle.scores(query, key)).max(axis=-1).swapaxes(1, 2)

@@ -12,7 +12,7 @@ from autograder.report.terminal import _groups
 from autograder.results import Outcome
 from autograder.tests.conftest import Grade, failed
 
-NAIVE, CAUSAL, GROUPED = "naive_attention", "causal_check", "grouped_query"
+NAIVE, CUDNN, CAUSAL, GROUPED = "naive_attention", "cudnn_attention", "causal_check", "grouped_query"
 SCORES = '"BTNH,BSNH->BNTS", query, key, preferred_element_type=jnp.float32) / math.sqrt(H)'
 SOFTMAX = "weights = jax.nn.softmax(scores, axis=-1)"
 ATTEND = "in_float32 = (array.astype(jnp.float32) for array in (query, key, value))"
@@ -287,6 +287,65 @@ MUTANTS = (
     ),
     backward(" - (weights * d_weights).sum(-1, keepdims=True)", ""),
     backward(") / math.sqrt(q.shape[-1])\n    d_query", ")\n    d_query"),
+    Mutant(
+        "something is added to the sum of the weights",
+        NAIVE,
+        softmax(
+            "raised = jnp.exp(scores - scores.max(-1, keepdims=True))\n"
+            "    weights = raised / (raised.sum(-1, keepdims=True) + 1e-2)"
+        ),
+        ALL,
+        ("its weights add up to less than 1", "add nothing to it"),
+        waits="no_library",
+    ),
+    Mutant(
+        "no return",
+        NAIVE,
+        (("    return output.astype(query.dtype)", "    output.astype(query.dtype)"),),
+        f"{ALL} errors",
+        ("it returned None", "without a return it gives None"),
+        waits="no_library",
+    ),
+    Mutant(
+        "is_causal asks for equality",
+        CAUSAL,
+        ((ENOUGH, "tolerance = 0.0"),),
+        "plain_leaks partial_leaks one_way_leaks other_shapes",
+        ("moved by rounding alone", "never for equality"),
+    ),
+    Mutant(
+        "is_causal drops what at[].add returns",
+        CAUSAL,
+        (
+            (
+                "changed = jnp.asarray(new_keys, key.dtype), jnp.asarray(new_values, value.dtype)",
+                "changed = key, value",
+            ),
+        ),
+        "plain_leaks partial_leaks one_way_leaks other_shapes",
+        ("never changes a key or a value", "use what it returns"),
+    ),
+    Mutant(
+        "first_last_difference builds on a causal_attention that is wrong",
+        CAUSAL,
+        attend("scores"),
+        "values first_last",
+        ("Every position sees all keys",),
+    ),
+    Mutant(
+        "the absolute value is missing",
+        CAUSAL,
+        (("jnp.abs(causal - full)", "causal - full"),),
+        "first_last",
+        ("The absolute value is missing",),
+    ),
+    Mutant(
+        "the platform is called cuda",
+        CUDNN,
+        (('device.platform != "gpu"', 'device.platform != "cuda"'),),
+        "labels turing cudnn_values",
+        ("compared with", "Compare the platform with 'gpu'"),
+    ),
 )
 
 

@@ -83,6 +83,23 @@ def test_what_depends_on_an_input_is_no_constant(body: str) -> None:
         validate(forged.job(text, float32_only=True))
 
 
+UNNAMED = CALLED.replace("@half", '@""')
+
+
+@pytest.mark.parametrize("more", [UNNAMED, CALLED + UNNAMED])
+def test_a_function_of_any_name_hides_no_lower_precision(more: str) -> None:
+    body = f"%h = stablehlo.convert %x : ({T}) -> {HALF}\n %w = stablehlo.convert %h : ({HALF}) -> {T}\n"
+    with pytest.raises(Refusal, match="keep float32 throughout"):
+        validate(forged.job(main(f"{body} return %w : {T}", more=more), float32_only=True))
+
+
+def test_a_call_of_what_has_no_body_is_a_refusal() -> None:
+    more = f"func.func private @half({HALF}) -> {HALF}"
+    body = f"%c = stablehlo.constant dense<1.0> : {HALF}\n %h = call @half(%c) : ({HALF}) -> {HALF}\n"
+    with pytest.raises(Refusal):
+        validate(forged.job(main(f"{body} return %x : {T}", more=more), float32_only=True))
+
+
 def test_float32_cases_hold_no_rounding_and_no_dot_algorithm() -> None:
     rounding = main(f"%0 = stablehlo.reduce_precision %x, format = e5m2 : {T}\n return %0 : {T}")
     algorithm = main(f"""%d = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0],
