@@ -129,7 +129,7 @@ class _Bench:
             return
         evidence.judged.add((trace.key, name))
         if problem := trace.judge(name, *found):
-            evidence.problems[trace.key, name] = problem
+            evidence.problems[trace.key, name] = trace.explain(problem, *found)
             evidence.failed[trace.key, name] = trace, found[0], found[1]
 
     async def _run(

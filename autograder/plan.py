@@ -35,9 +35,10 @@ class Trace:
     `about` names the call in messages. `step` goes to the tracer, and, unless `reference` says another,
     so it does for the reference. `draw(rng, round)` makes the inputs; `usable` tells from the
     reference's outputs whether they can be judged on; `judge(round, inputs, outputs, reference outputs)`
-    decides. Without rounds it is looked at, and not run. `cudnn` is None where the artifact may hold no
-    cuDNN call, else whether that call is causal; `expected(inputs)` are the right outputs, to be shown;
-    `engine` is true where the real TransformerEngine makes it, beside a GPU.
+    decides. `explain(problem, inputs, outputs, reference outputs)` adds what they look like: it takes longer,
+    and is asked about the first round that fails. Without rounds it is looked at, and not run. `cudnn` is
+    None where the artifact may hold no cuDNN call, else whether that call is causal; `expected(inputs)` are
+    the right outputs, to be shown; `engine` is true where the real TransformerEngine makes it, beside a GPU.
     """
 
     key: str
@@ -48,6 +49,7 @@ class Trace:
     rounds: tuple[str, ...]
     draw: Callable[[np.random.Generator, str], Arrays]
     judge: Callable[[str, Arrays, Arrays, Arrays], Problem | None]
+    explain: Callable[[Problem, Arrays, Arrays, Arrays], Problem] = lambda problem, *given: problem
     usable: Callable[[Arrays, Arrays], bool] = lambda inputs, reference: True
     reference: Header | None = None
     cudnn: bool | None = None

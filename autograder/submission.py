@@ -230,6 +230,8 @@ class Submission:
                 elif trial.name:
                     evidence.judged.add((trace.key, trial.name))
                     if problem := trace.judge(trial.name, trial.inputs, out, trial.reference):
+                        if trace.key not in {key for key, _ in evidence.failed}:
+                            problem = trace.explain(problem, trial.inputs, out, trial.reference)
                         told = drawn(problem, evidence.source, trace.function)
                         evidence.problems[trace.key, trial.name] = told
                         evidence.failed[trace.key, trial.name] = trace, trial.inputs, out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -73,6 +73,7 @@ class Case:
             rounds=self.rounds,
             draw=self.draw,
             judge=self.judge,
+            explain=self.explain,
             usable=self.usable,
             cudnn=self.is_causal if self.cudnn else None,
             expected=self.expected,
@@ -98,19 +99,21 @@ class Case:
         )
 
     def judge(self, name: str, given: Arrays, outs: Arrays, reference: Arrays) -> Problem | None:
-        for place, (out, comparison) in enumerate(
-            zip(outs, self._comparisons(given, outs, reference), strict=True)
-        ):
-            if not comparison.ok:
-                which = f"{GRADIENTS[place]}: " if self.gradient else ""
-                detail = f"{self.key}, {name.replace('_', ' ')} inputs: {which}{comparison.reason}"
-                found = self._diagnose(place, given, out, comparison.limit)
-                return (
-                    Problem(detail, found.sentence, found.next_step, cause=found.name)
-                    if found
-                    else Problem(detail)
-                )
-        return None
+        comparisons = self._comparisons(given, outs, reference)
+        place = next((place for place, each in enumerate(comparisons) if not each.ok), None)
+        if place is None:
+            return None
+        which = f"{GRADIENTS[place]}: " if self.gradient else ""
+        return Problem(f"{self.key}, {name.replace('_', ' ')} inputs: {which}{comparisons[place].reason}")
+
+    def explain(self, problem: Problem, given: Arrays, outs: Arrays, reference: Arrays) -> Problem:
+        """The problem of these outputs with what they look like, if they look like something known."""
+        comparisons = self._comparisons(given, outs, reference)
+        place = next(place for place, each in enumerate(comparisons) if not each.ok)
+        found = self._diagnose(place, given, outs[place], comparisons[place].limit)
+        if found is None:
+            return problem
+        return replace(problem, diagnosis=found.sentence, next_step=found.next_step, cause=found.name)
 
     def _comparisons(self, given: Arrays, outs: Arrays, reference: Arrays) -> list[tolerance.Comparison]:
         query, key, value = given[:3]

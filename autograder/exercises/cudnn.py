@@ -224,7 +224,9 @@ def _labels(evidence: Evidence, runs: tuple[Run, ...] | list[Run]) -> Problem | 
     for run in runs:
         if problem := label(evidence, run):
             labels = evidence.answers.get(_trace(evidence, run).key, {}).get("labels", {})
-            return turned_away.own_error(problem, labels.get("reason"))
+            if labels.get("backend") == "xla" and run.case.step.get("device"):
+                return turned_away.by_code(problem, evidence.source.tree, labels.get("reason"))
+            return problem
     return None
 
 
@@ -246,10 +248,6 @@ def label(evidence: Evidence, run: Run) -> Problem | None:
             "The label is not what runs.",
             REPORT,
         )
-    if backend == "xla" and run.case.step.get("device") and turned_away.names_cuda(evidence.source.tree):
-        detail = f"{about}: got backend 'xla' and the reason {_cut(reason)}"
-        sign = 'The platform is compared with "cuda".'
-        return Problem(detail, sign, turned_away.PLATFORM, cause="the platform's name")
     if backend != run.backend:
         cannot = "cannot serve this call there" if run.backend == "xla" else "can serve this call there"
         said = "" if reason is None else f"; the reason it gave: {_cut(reason)}"

@@ -79,16 +79,16 @@ def names_cuda(tree: ast.Module) -> bool:
     return False
 
 
-def own_error(problem: Problem, reason: object) -> Problem:
-    """The problem; if an error of the learner's own code was caught and stands as the reason, told so."""
-    if type(reason) is not str or not OWN_ERROR.search(reason):
-        return problem
-    return replace(
-        problem,
-        diagnosis="An except caught an error of your own code, and made it the reason.",
-        next_step="Correct that error, and catch NotImplementedError and RuntimeError alone.",
-        cause="own error as a reason",
-    )
+def by_code(problem: Problem, tree: ast.Module, reason: object) -> Problem:
+    """The problem of a GPU that was turned away, told by a mistake that code or reason show, if any."""
+    if names_cuda(tree):
+        sign = 'The platform is compared with "cuda".'
+        return replace(problem, diagnosis=sign, next_step=PLATFORM, cause="the platform's name")
+    if type(reason) is str and OWN_ERROR.search(reason):
+        sign = "An except caught an error of your own code, and made it the reason."
+        step = "Correct that error, and catch NotImplementedError and RuntimeError alone."
+        return replace(problem, diagnosis=sign, next_step=step, cause="own error as a reason")
+    return problem
 
 
 def _facts(call: Call) -> dict[str, object]:

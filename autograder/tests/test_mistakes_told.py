@@ -346,6 +346,25 @@ MUTANTS = (
         "labels turing cudnn_values",
         ("compared with", "Compare the platform with 'gpu'"),
     ),
+    Mutant(
+        "a platform called cuda is let in beside the one that JAX has",
+        CUDNN,
+        (('device.platform != "gpu"', 'device.platform != "cuda" and device.platform != "gpu"'),),
+        "",
+    ),
+    Mutant(
+        "an except that catches the function's own error",
+        CUDNN,
+        (
+            ("except (NotImplementedError, RuntimeError)", "except Exception"),
+            (
+                "        try:\n",
+                "        try:\n            assert jax.devices()[0].compute_capability < 9.0 or True\n",
+            ),
+        ),
+        "labels cudnn_values",
+        ("caught an error of your own code", "catch NotImplementedError and RuntimeError alone"),
+    ),
 )
 
 
