@@ -100,7 +100,10 @@ def list_exercises() -> None:
 
 @app.command()
 def doctor() -> None:
-    """Say what this machine can grade, and what to install; status 1 where it can grade nothing."""
+    """Say what this machine can grade, and what to install.
+
+    The exit status is 1 where it can grade nothing.
+    """
     from autograder import doctor
 
     if not doctor.examine(typer.echo):

@@ -48,8 +48,8 @@ def named(folder: Path, modules: Collection[str], name: str) -> Path:
     if not folder.is_dir():
         raise NoModules(f"{name} is {'a file' if folder.exists() else 'not there'}; name a folder of modules")
     if not holds(folder, modules):
-        step = f". {recovery(folder, *modules)}" if len(modules) == 1 else ""
-        raise NoModules(f"{name} holds no {_files_of(modules)}{step}")
+        step = recovery(folder, *modules) if len(modules) == 1 else f"The stubs are in {exercises()}"
+        raise NoModules(f"{name} holds no {_files_of(modules)}. {step}")
     return folder
 
 

@@ -27,7 +27,7 @@ def submit(
         str, typer.Option("--course", metavar="ID", help="nbgrader's name of the course.")
     ] = "",
 ) -> None:
-    """Hand in your five modules as the notebooks of an nbgrader assignment."""
+    """Hand in your modules, in a class that uses nbgrader."""
     from autograder.classroom.delivery import deliver
     from autograder.classroom.handin import Unfit, fill
 
