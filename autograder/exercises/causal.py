@@ -170,7 +170,8 @@ class Watched:
             self.largest = max(self.largest, float(change.max()))
             early = slice(0, int(np.argmax(change > 0)))
             off = np.abs(out[:, early].astype(np.float64) - self.before[:, early])
-            self.moved = max(self.moved, float(off.max(initial=0.0) / np.abs(self.before).max()))
+            moved = float(off.max(initial=0.0) / np.abs(self.before).max())
+            self.moved = max(self.moved, moved if np.isfinite(moved) else np.inf)
         return out
 
     @property
@@ -189,9 +190,9 @@ class Watched:
             return "A sound function is called a leak, after a change to NaN or infinity.", CHANGE_STEP
         if self.largest == 0:
             return UNCHANGED, CHANGE_IT
-        if self.moved <= self.rounding:
+        if 0 < self.moved <= self.rounding:
             return "A sound function is called a leak, where outputs moved by rounding alone.", SOUND_STEP
-        if self.largest > 1.1 * MOST:  # in bfloat16 a change is rounded
+        if self.moved and self.largest > 1.1 * MOST:  # in bfloat16 a change is rounded
             return f"A sound function is called a leak, after changes by more than {MOST:g}.", CHANGE_STEP
         return "A sound function is called a leak.", SOUND_STEP
 

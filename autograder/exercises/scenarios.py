@@ -145,8 +145,9 @@ def _one_pair(rng: np.random.Generator, t: int, s: int) -> Weights:
 
 def _middle_pair(rng: np.random.Generator, t: int, s: int) -> Weights:
     """One position in the middle sees one key after it, and not the next one."""
+    row, later = ((0, 0), (1, 1), (0, 1))[int(rng.integers(3))]
     pair = np.zeros((t, s), bool)
-    pair[((2, 4), (3, 5), (2, 5))[int(rng.integers(3))]] = True
+    pair[t // 4 + row, s // 2 + later] = True
     return lambda scores, mask: _where(scores, mask | pair)
 
 

@@ -12,6 +12,7 @@ from autograder.arrays import Array, Spec, pack
 from autograder.exercises.causal import _question
 from autograder.exercises.scenarios import LEAKS, SOUND, twins
 from autograder.interrogation import _BlackBox
+from autograder.plan import Function
 from autograder.tracer.blackbox import BlackBox
 
 SPEC = Spec((2, 4, 2, 8), "float32")
@@ -48,10 +49,10 @@ def test_what_a_box_cannot_answer_is_refused_and_not_our_fault() -> None:
 @pytest.mark.parametrize(
     ("place", "to", "said"),
     [
-        (3, 1e6, "a leak, after a change by 1e+06; 3 is the most"),
-        (3, np.nan, "a leak, after a change to NaN or infinity"),
-        (3, -np.inf, "a leak, after a change to NaN or infinity"),
-        (None, 0.0, "a leak."),
+        (3, 1e6, "a sound function is called a leak."),
+        (3, np.nan, "a leak, after a change to nan or infinity"),
+        (3, -np.inf, "a leak, after a change to nan or infinity"),
+        (None, 0.0, "never changes a key or a value"),
     ],
 )
 def test_a_false_alarm_is_explained_by_the_change(place: int | None, to: float, said: str) -> None:
@@ -64,5 +65,33 @@ def test_a_false_alarm_is_explained_by_the_change(place: int | None, to: float, 
         changed[:, place] = to
     question.black_box(query, key, changed)
     problem = question.judge({"value": False})
+    assert problem and said in problem.diagnosis.lower()
+    assert ("by 3 at most" in problem.next_step) is ("infinity" in said)
+
+
+@pytest.mark.parametrize(
+    ("box", "to", "said"),
+    [
+        (lambda q, k, v: q + (np.abs(v).max() > 100), 1e6, "after changes by more than 3"),
+        (lambda q, k, v: q + np.float32(1e-6) * v.sum(), 2.0, "moved by rounding alone"),
+        (lambda q, k, v: q * (np.nan if np.abs(v).max() > 100 else 1), 1e6, "after changes by more than 3"),
+    ],
+)
+def test_a_false_alarm_is_explained_by_what_moved(box: Function, to: float, said: str) -> None:
+    query, key, value = drawn()
+    question = _question("key", "about", True, (query, key, value), box)
+    assert question.black_box is not None
+    changed = value.copy()
+    changed[:, 3] = to
+    question.black_box(query, key, changed)
+    problem = question.judge({"value": False})
     assert problem and said in problem.diagnosis
-    assert ("by 3 at most" in problem.next_step) is (place is not None)
+
+
+def test_a_leak_that_is_not_seen_without_any_change_is_told_so() -> None:
+    query, key, value = drawn()
+    question = _question("key", "about", False, (query, key, value), lambda q, k, v: q)
+    assert question.black_box is not None
+    question.black_box(query, key, value)
+    problem = question.judge({"value": True})
+    assert problem and "never changes a key or a value" in problem.diagnosis
