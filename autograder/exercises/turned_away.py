@@ -61,9 +61,7 @@ def next_step(call: Call, reason: str, served: Sequence[Call]) -> str:
     if "platform" in said and (capability == least or capability not in said):
         return PLATFORM
     if compares or (served and new == {"capability"}):
-        return (
-            f"{least} is enough here, and this GPU has {capability}: let it through. Compare them as numbers."
-        )
+        return f"{least} is enough, and this GPU has {capability}: let it through. Compare them as numbers."
     return PLATFORM if "cuda" in said else ASK
 
 
