@@ -56,7 +56,7 @@ SAID: dict[str, tuple[str, str]] = {
         "Cast the arrays to float32 first, and the result back at the end; where the exercise asks for your "
         "own steps, write them.",
     ),
-    r"bwd rule (?:must|produced)|^\(ShapedArray\(.*\bShapedArray\(": BACKWARD,
+    r"bwd rule\b.*\b(?:must|produced)|^\(ShapedArray\(.*\bShapedArray\(": BACKWARD,
     "VJP fwd rule": ("", "The forward rule of custom_vjp must return a pair: the output, and the residuals."),
     "No VJP defined": ("", "Give the custom_vjp its rules: name.defvjp(forward, backward)."),
     r"[Oo]nly interpret mode|[Pp]allas|\bMosaic\b|\b[Tt]riton\b": KERNEL_OF_ITS_OWN,
