@@ -39,6 +39,11 @@ class CheckResult:
     cause: str = ""
 
     @property
+    def untouched(self) -> bool:
+        """Whether its function is still the stub; other checks that are not started wait for one of them."""
+        return self.outcome is Outcome.NOT_STARTED and self.detail.endswith(STILL_THE_STUB)
+
+    @property
     def earned(self) -> int:
         return self.points if self.outcome is Outcome.PASSED else 0
 

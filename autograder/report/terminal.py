@@ -15,7 +15,7 @@ from autograder import catalog
 from autograder.catalog import Check
 from autograder.report import plain
 from autograder.report.words import count
-from autograder.results import STILL_THE_STUB, CheckResult, ExerciseResult, Outcome, Report
+from autograder.results import CheckResult, ExerciseResult, Outcome, Report
 
 COURSE = Path("course")
 WIDEST = 100
@@ -88,7 +88,7 @@ def _exercise(result: ExerciseResult, folder: Path, course: Path) -> Iterator[Ro
         yield _row(f"Passed: {_names(by[Outcome.PASSED])}", EARNED, 2)
     for group in _groups(by[Outcome.FAILED]):
         yield from _failed(group, checks)
-    stubs = [check for check in by[Outcome.NOT_STARTED] if check.detail.endswith(STILL_THE_STUB)]
+    stubs = [check for check in by[Outcome.NOT_STARTED] if check.untouched]
     if stubs:
         yield _path(f"Not started: {_stubs(stubs, result, checks)} in {folder / result.name}.py")
     for group in _groups(check for check in by[Outcome.NOT_STARTED] if check not in stubs):
@@ -143,7 +143,7 @@ def _end(report: Report) -> Iterator[Row]:
         yield _row(fault, "bold magenta")
     parts = [f"{count(failed, 'check')} failed"] * bool(failed)
     pending = sum(
-        check.outcome is Outcome.NOT_STARTED and not check.detail.endswith(STILL_THE_STUB)
+        check.outcome is Outcome.NOT_STARTED and not check.untouched
         for result in report.exercises
         for check in result.checks
     )
